@@ -1,0 +1,73 @@
+# Everything sets itself up in .venv: `make run` and `make test` work from a fresh checkout.
+
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
+	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& { echo $$p; break; }; done)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+CORE_SOURCES := $(shell find cpp -name '*.cpp' -o -name '*.hpp')
+PATHS := src tests scripts $(wildcard benchmarks)
+
+.PHONY: run test lint format types layers docs sanitize bench wheel clean help
+.DEFAULT_GOAL := help
+
+help: ## show this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+$(VENV)/made:
+	@test -n "$(PYTHON)" || { echo "tilth needs Python 3.11 or newer, and none was found; set PYTHON=/path/to/python3."; exit 1; }
+	@echo "==> making $(VENV) with $(PYTHON)"
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# The editable install also builds the compiled core into src/tilth.
+$(VENV)/installed: $(VENV)/made pyproject.toml CMakeLists.txt $(CORE_SOURCES)
+	@echo "==> installing tilth and building its core (a minute or two the first time)"
+	@rm -f src/tilth/_core*.so
+	@$(PIP) install --editable .
+	@touch $@
+
+$(VENV)/tools-%: $(VENV)/installed pyproject.toml scripts/requirements.py
+	@echo "==> installing the $* tools"
+	@$(BIN)/python scripts/requirements.py $* >$(VENV)/$*.txt
+	@$(PIP) install --quiet --requirement $(VENV)/$*.txt
+	@touch $@
+
+run: $(VENV)/installed ## a whole run on the weather data
+	@$(BIN)/tilth run weather
+
+test: $(VENV)/tools-test ## all tests and doctests
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/tools-dev ## style of the sources
+	@$(BIN)/ruff check $(PATHS)
+	@$(BIN)/ruff format --check $(PATHS)
+
+format: $(VENV)/tools-dev ## put the sources in style
+	@$(BIN)/ruff check --fix $(PATHS)
+	@$(BIN)/ruff format $(PATHS)
+
+types: $(VENV)/tools-dev ## strict type checks
+	@$(BIN)/mypy
+
+layers: $(VENV)/tools-dev ## imports point down
+	@$(BIN)/lint-imports
+
+docs: $(VENV)/installed ## the coverage page is up to date
+	@$(BIN)/python scripts/coverage_rows.py --check
+
+sanitize: $(VENV)/tools-dev ## C++ tests under address and undefined-behaviour sanitizers
+	@$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DTILTH_SANITIZE=ON
+	@$(BIN)/cmake --build build/sanitize
+	@$(BIN)/ctest --test-dir build/sanitize --output-on-failure
+
+bench: $(VENV)/tools-test ## speed beside other libraries
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+wheel: $(VENV)/made ## a wheel in dist/
+	@$(PIP) wheel --no-deps --wheel-dir dist .
+
+clean: ## remove all that was made here
+	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache src/tilth/_core*.so
+	@find src tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,23 @@
+#include "bind/arrays.hpp"
+#include "bind/modules.hpp"
+#include "common/parallel.hpp"
+
+NB_MODULE(_core, m) {
+    using namespace nanobind::literals;
+    namespace bind = tilth::bind;
+    m.doc() = "Compiled kernels of tilth: arrays in, arrays out.";
+    m.def("max_threads", &tilth::max_threads, "Number of threads the kernels may use now.");
+    m.def(
+        "set_threads",
+        [](int limit) {
+            if (limit < 0)
+                bind::value_error("set_threads needs 0 (no limit) or a positive number, found " + bind::str(limit) +
+                                  ".");
+            tilth::set_threads(limit);
+        },
+        "limit"_a, "Limit the kernels to this many threads from now on; 0 lifts the limit.");
+    bind::stats_kernels(m);
+    bind::sparse_kernels(m);
+    bind::mixture_kernels(m);
+    bind::tree_kernels(m);
+}

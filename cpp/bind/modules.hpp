@@ -1,0 +1,13 @@
+// One function per engine adds its kernels to the Python module.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace tilth::bind {
+
+void stats_kernels(nanobind::module_& m);
+void sparse_kernels(nanobind::module_& m);
+void mixture_kernels(nanobind::module_& m);
+void tree_kernels(nanobind::module_& m);
+
+}  // namespace tilth::bind

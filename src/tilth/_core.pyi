@@ -1,0 +1,49 @@
+"""Compiled kernels of tilth: arrays in, arrays out."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Real: TypeAlias = NDArray[np.float64] | NDArray[np.float32]
+_Floats: TypeAlias = NDArray[np.float64]
+_Codes: TypeAlias = NDArray[np.int32]
+_Longs: TypeAlias = NDArray[np.int64]
+_Integers: TypeAlias = NDArray[np.signedinteger[Any]] | NDArray[np.uint8]
+_CsrIndex: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
+_CsrData: TypeAlias = _Real | NDArray[np.int64]
+
+def max_threads() -> int: ...
+def set_threads(limit: int) -> None: ...
+def column_facts(X: _Real) -> tuple[_Floats, _Floats, _Longs, _Longs]: ...
+def class_moments(
+    X: _Real, y: _Codes | None = None, k: int = 1, weight: _Floats | None = None
+) -> tuple[_Floats, _Floats, _Floats]: ...
+def class_counts(
+    codes: _Codes, y: _Codes | None, k: int, offsets: _Longs, weight: _Floats | None = None
+) -> _Floats: ...
+def integer_facts(X: _Integers) -> tuple[_Longs, _Longs]: ...
+def integer_presence(X: _Integers, low: _Longs, high: _Longs) -> tuple[NDArray[np.bool_], _Longs]: ...
+def encode_integers(X: _Integers, low: _Longs, offsets: _Longs, lookup: _Codes) -> _Codes: ...
+def csr_class_sums(
+    indptr: _CsrIndex,
+    indices: _CsrIndex,
+    data: _CsrData,
+    y: _Codes | None,
+    k: int,
+    n_columns: int,
+    weight: _Floats | None = None,
+    binarize: float | None = None,
+) -> _Floats: ...
+def csr_scores(
+    indptr: _CsrIndex,
+    indices: _CsrIndex,
+    data: _CsrData,
+    coef: _Floats,
+    binarize: float | None = None,
+) -> _Floats: ...
+def add_gaussian(X: _Real, mean: _Floats, variance: _Floats, out: _Floats) -> None: ...
+def add_table(codes: _Codes, offsets: _Longs, log_prob: _Floats, out: _Floats) -> None: ...
+def row_softmax(scores: _Floats) -> tuple[_Floats, _Floats]: ...
+def row_argmax(scores: _Floats) -> _Longs: ...
+def bucket_values(counts: _Floats, min_bucket: float) -> _Longs: ...

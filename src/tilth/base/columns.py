@@ -1,0 +1,131 @@
+"""New rows against the schema a model was trained on: order, missing and extra columns, unseen levels, ranges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tilth import _core
+from tilth.data.convert import Accepts
+from tilth.data.schema import Schema
+from tilth.data.table import UNSEEN, RawColumn, RawTable, Table
+from tilth.errors import SchemaError, warn_data
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def align(table: RawTable, schema: Schema, owner: str, target: str | None = None) -> RawTable:
+    """The columns of ``table`` in the order of ``schema``, found by name where both have names."""
+    if table.n_rows == 0 or table.width == 0:
+        require_rows(table, owner)
+    if not (schema.named and table.named):
+        if table.width != len(schema):
+            raise ValueError(
+                f"X has {table.width} features, but {owner} is expecting {len(schema)} features as input."
+            )
+        if schema.named and not table.is_sparse:
+            warn_data("W107", f"X does not have valid feature names, but {owner} was fitted with feature names; "
+                      "columns were taken in order.")  # fmt: skip
+        if table.names == list(schema.names) or table.is_sparse:
+            return table
+        renamed = [RawColumn(n, c.form, c.values, c.levels, c.ordered) for n, c in zip(schema.names, table.columns, strict=True)]
+        return RawTable(renamed, table.n_rows, schema.named, table.matrix, table.native)
+    if table.names == list(schema.names):
+        return table
+    have = {c.name: c for c in table.columns}
+    gone = [c.name for c in schema.features if c.name not in have]
+    if gone:
+        raise SchemaError(
+            f"{owner} was trained on {len(gone)} column{'s' * (len(gone) > 1)} that X lacks: "
+            f"{', '.join(map(repr, gone[:8]))}. X has {', '.join(map(repr, table.names[:12]))}."
+        )
+    extra = [n for n in table.names if n not in schema.names and n != target]
+    if extra:
+        warn_data("W103", f"{owner} ignored {len(extra)} column{'s' * (len(extra) > 1)} it was not trained on: "
+                  f"{', '.join(map(repr, extra[:5]))}.")  # fmt: skip
+    empty = np.full(table.n_rows, np.nan)
+    columns = [have.get(n) or RawColumn(n, "number", empty) for n in schema.names]
+    return RawTable(columns, table.n_rows, True, None, table.native)
+
+
+def require_rows(table: RawTable, owner: str) -> None:
+    """Refuse a table without rows or columns."""
+    if table.n_rows == 0:
+        raise ValueError(
+            f"Found array with 0 sample(s) (shape=(0, {table.width})) while a minimum of 1 is required by {owner}."
+        )
+    if table.width == 0:
+        raise ValueError(
+            f"Found array with 0 feature(s) (shape=({table.n_rows}, 0)) while a minimum of 1 is required by {owner}."
+        )
+
+
+@dataclass(frozen=True)
+class Remark:
+    """One thing about new rows that training had not: a code, the column, how many rows, and an example."""
+
+    code: str
+    column: str
+    count: int
+    text: str
+
+
+def examine(table: Table, raw: RawTable, schema: Schema, far_only: bool) -> list[Remark]:
+    """Unseen levels and values outside the training range; with ``far_only`` only those beyond twice the range."""
+    remarks = []
+    for column in table.columns:
+        if column.kind.name != "numeric" and (column.values == UNSEEN).any():
+            where = np.flatnonzero(column.values == UNSEEN)
+            source = raw.column(column.name)
+            example = source.levels[source.values[where[0]]] if source.levels else source.values[where[0]]
+            text = f"{len(where)} row{'s' * (len(where) > 1)} hold a level of {column.name!r} that training did not have, such as {example!r}"
+            remarks.append(Remark("W101", column.name, len(where), text))
+    numbers = table.of_kind("numeric")
+    if numbers:
+        low, high, _, infinite = _core.column_facts(table.numbers())
+        for j, column in enumerate(numbers):
+            if infinite[j]:
+                raise ValueError(
+                    f"Input X contains infinity or a value too large: column {column.name!r} holds {infinite[j]} "
+                    "infinite values; replace them by missing (NaN) or a cap."
+                )
+            spec = schema[column.name] if column.name in schema.names else None
+            if spec is None or spec.low != spec.low or not (low[j] < spec.low or high[j] > spec.high):
+                continue
+            room = (spec.high - spec.low) if far_only else 0.0
+            outside = (column.values < spec.low - room) | (column.values > spec.high + room)
+            count = int(outside.sum())
+            if count and (not far_only or spec.high > spec.low):
+                text = (
+                    f"{count} row{'s' * (count > 1)} have {column.name!r} outside the training range "
+                    f"{spec.low:g} to {spec.high:g}, such as {column.values[outside][0]:g}"
+                )
+                remarks.append(Remark("W102", column.name, count, text))
+    return remarks
+
+
+def settle(table: Table, accepts: Accepts, schema: Schema, owner: str) -> Table:
+    """After the plan: unseen levels become missing; missing values a model cannot take are an error with its cure."""
+    for column in table.columns:
+        if column.kind.name != "numeric" and column.values.size and column.values.min() == UNSEEN:
+            column.values = np.maximum(column.values, -1)
+    if accepts.missing:
+        return table
+    for column in table.columns:
+        gone = int(column.missing.sum())
+        if gone:
+            raise SchemaError(
+                f"{owner} takes no missing values and learned no replacement for {column.name!r}, which had none in "
+                f"training but has {gone} now. Fit with missing='median' (or 'mean', 'mode', 'own') to prepare for this."
+            )
+    return table
+
+
+def remarks_frame(remarks: list[Remark]) -> pd.DataFrame:
+    """Remarks as a table."""
+    import pandas as pd
+
+    return pd.DataFrame([vars(r) for r in remarks], columns=["code", "column", "count", "text"])

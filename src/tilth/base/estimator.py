@@ -1,0 +1,505 @@
+"""The estimator contract: scikit-learn's, on typed tables.
+
+A model file declares what it accepts, its parameters, its card, and three verbs; everything else - strings, missing
+values, reordered columns, weights, chunks, saving, documentation - happens here, once.
+
+    statistic()                       an empty statistic for the known schema and classes
+    absorb(statistic, table, y, w)    add rows to it
+    conclude(statistic)               set the fitted attributes from it
+
+A model whose fitting is one fold over the rows gives these three and gets ``fit``, ``partial_fit`` and
+``fit_chunks``. A model that is no fold overrides :meth:`Estimator.learn` instead.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from tilth import _core
+from tilth.base.columns import align, examine, remarks_frame, require_rows, settle
+from tilth.base.declare import Assumption, Card, Complexity, Recipe, Section, Traits
+from tilth.base.target import check_weight, codes_among, encode_labels, numbers_of, one_dimensional, split_target
+from tilth.data.convert import Accepts, Plan, plan
+from tilth.data.infer import infer
+from tilth.data.schema import Schema
+from tilth.data.table import RawTable, Table, read
+from tilth.errors import warn_data
+from tilth.params import check_params, declared, param, params_of
+from tilth.stats.fold import fold
+from tilth.stats.statistic import Statistic
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tilth.data.chunks import Chunks
+
+Fold = Literal["once", "rounds", "query"] | None
+F = TypeVar("F", bound=Callable[..., Any])
+Array = NDArray[Any]
+
+
+def whole_or_nothing(method: F) -> F:
+    """Make a method that fails leave the object as it was."""
+
+    @functools.wraps(method)
+    def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(self.__dict__)
+        try:
+            return method(self, *args, **kwargs)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    return cast(F, guarded)
+
+
+@declared
+class Estimator(BaseEstimator):
+    """What all models share. ``accepts``, ``fold``, ``card`` and ``learned`` are declarations of the class."""
+
+    accepts: ClassVar[Accepts] = Accepts()
+    #: How fitting merges over parts of the data: in one fold, in rounds of folds, at query time, or not at all.
+    fold: ClassVar[Fold] = None
+    card: ClassVar[Card]
+    #: Fitted attributes with type and shape, such as ``{"theta_": "float[k, p]"}``; checked when a file is loaded.
+    learned: ClassVar[dict[str, str]] = {}
+    #: Parameters under which the common checks run, and checks a class is excused from, each with its reason.
+    check_with: ClassVar[tuple[dict[str, Any], ...]] = ({},)
+    excused: ClassVar[dict[str, str]] = {}
+
+    kinds: Any = param(None, doc="Kinds of columns by name, where inference should be overruled.")
+    mismatch: str = param(
+        "convert", options=("convert", "drop", "error"), doc="What happens to a column of a kind the model does not take."
+    )
+    missing: str = param(
+        "auto",
+        options=("auto", "mean", "median", "mode", "own", "error"),
+        doc="What happens to missing values; auto leaves them to a model that takes them.",
+    )
+
+    # ----------------------------------------------------------------------------------------------- what it is
+
+    @property
+    def traits(self) -> Traits:
+        """Place in the taxonomy: parametric, linear, generative, lazy, probabilistic, supervised."""
+        return type(self).card.traits
+
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """What the model takes for granted; ``check`` names the method that tests it, where there is one."""
+        return type(self).card.assumptions
+
+    def complexity(self) -> Complexity:
+        """Cost of fitting and predicting."""
+        return type(self).card.complexity
+
+    def recipe(self) -> Recipe:
+        """Data + model + cost + optimiser."""
+        raise NotImplementedError(f"{type(self).__name__} does not say its recipe.")
+
+    def hyperparameters(self) -> dict[str, Any]:
+        """What is chosen before learning (searched, not optimised)."""
+        return cast(dict[str, Any], self.get_params(deep=False))
+
+    def parameters(self) -> dict[str, Any]:
+        """What was learned from data."""
+        check_is_fitted(self)
+        return {name: getattr(self, name) for name in type(self).learned if hasattr(self, name)}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.input_tags.sparse = self.accepts.sparse
+        tags.input_tags.positive_only = self.accepts.nonnegative
+        return tags
+
+    # ------------------------------------------------------------------------------------------------- training
+
+    def _begin(self, raw: RawTable, target_name: str | None, weight: Array | None) -> tuple[RawTable, Table | None, Array | None]:
+        """Infer, plan, fit the plan; gives the rows that count, the table the model sees, and their weights."""
+        owner = type(self).__name__
+        require_rows(raw, owner)
+        schema = infer(raw, self.kinds)
+        self._set_schema(schema, target_name)
+        if raw.is_sparse:
+            self._require_sparse(raw)
+            self.plan_ = Plan(schema, owner=owner)
+            return raw, None, weight
+        table = raw.typed(schema)
+        self.plan_, table = self._plan(schema).fit(table, weight)
+        self._require_nonnegative(table)
+        if not table.columns:
+            raise ValueError(
+                f"{owner}: no column is left to learn from:\n{self.plan_}"
+            )
+        return raw, settle(table, self.accepts, schema, owner), weight
+
+    def _plan(self, schema: Schema) -> Plan:
+        """The conversions for this model; a model with conversions of its own extends it."""
+        return plan(
+            schema,
+            self.accepts,
+            mismatch=cast(Any, self.mismatch),
+            missing=cast(Any, self.missing),
+            owner=type(self).__name__,
+        )
+
+    def _set_schema(self, schema: Schema, target_name: str | None) -> None:
+        self.schema_ = schema
+        self.target_ = target_name
+        self.n_features_in_ = len(schema)
+        if schema.named:
+            self.feature_names_in_ = np.array(schema.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _require_sparse(self, raw: RawTable) -> None:
+        owner = type(self).__name__
+        if not self.accepts.sparse:
+            raise TypeError(
+                f"Sparse data was passed, but {owner} takes dense tables only; use X.toarray(), or a model that "
+                "takes sparse matrices (tilth.capabilities('sparse'))."
+            )
+        data = raw.matrix.data
+        if data.size and not np.isfinite(data).all():
+            raise ValueError("Input X contains NaN or infinity: a sparse matrix must hold finite numbers.")
+        if self.accepts.nonnegative and data.size and data.min() < 0:
+            raise ValueError(f"Negative values in data passed to {owner}: it counts occurrences, which are not negative.")
+
+    def _require_nonnegative(self, table: Table) -> None:
+        if not self.accepts.nonnegative:
+            return
+        for column in table.of_kind("numeric"):
+            if column.values.size and np.nanmin(column.values) < 0:
+                raise ValueError(
+                    f"Negative values in data passed to {type(self).__name__}: column {column.name!r} has "
+                    f"{np.nanmin(column.values):g}, and occurrences are not negative."
+                )
+
+    # ------------------------------------------------------------------------------------------------- new rows
+
+    def _table(self, X: Any, warn: bool = True) -> Table:
+        """New rows as the model sees them: aligned, typed, examined, converted."""
+        raw = self._aligned(X)
+        table = raw.typed(self.schema_)
+        remarks = examine(table, raw, self.schema_, far_only=True)
+        for remark in remarks if warn else ():
+            handled = "; it counts as missing" if remark.code == "W101" else "; the answer is an extrapolation"
+            warn_data(remark.code, f"{type(self).__name__}: {remark.text}{handled}.")
+        table = self.plan_.apply(table)
+        self._require_nonnegative(table)
+        return settle(table, self.accepts, self.schema_, type(self).__name__)
+
+    def _aligned(self, X: Any) -> RawTable:
+        check_is_fitted(self)
+        raw = read(X)
+        owner = type(self).__name__
+        raw = align(raw, self.schema_, owner, self.target_)
+        if raw.is_sparse:
+            self._require_sparse(raw)
+            if self.schema_.columns:
+                return read(raw.matrix.toarray())
+        return raw
+
+    def check(self, X: Any) -> pd.DataFrame:
+        """Compare new rows with the training table: unseen levels and every value outside the observed range."""
+        raw = self._aligned(X)
+        table = raw.typed(self.schema_)
+        return remarks_frame(examine(table, raw, self.schema_, far_only=False))
+
+    # ------------------------------------------------------------------------------------------------- speaking
+
+    def sections(self) -> list[Section]:
+        """Report pages of the fitted model; models add their own."""
+        import pandas as pd
+
+        check_is_fitted(self)
+        settings = pd.DataFrame(
+            [(n, getattr(self, n), p.doc) for n, p in params_of(self).items()], columns=["parameter", "value", "meaning"]
+        )
+        settings["value"] = settings["value"].map(repr)
+        return [
+            Section(type(self).__name__, f"{type(self).card.summary}\n\n{self.traits}.", settings),
+            Section("Recipe", str(self.recipe())),
+            Section("Plan", str(self.plan_)),
+        ]
+
+    def summary(self) -> str:
+        """The fitted model in words."""
+        parts = []
+        for section in self.sections():
+            body = [section.text] if section.text else []
+            if section.frame is not None:
+                body.append(section.frame.to_string(index=False))
+            parts.append(f"{section.title}\n{'-' * len(section.title)}\n" + "\n\n".join(body))
+        return "\n\n".join(parts)
+
+
+@declared
+class Predictor(Estimator):
+    """A model of a target: the training paths shared by classifiers and regressors."""
+
+    def _encode_target(self, y: Array, classes: Any = None) -> Array:
+        raise NotImplementedError
+
+    def learn(self, table: Any, target: Array, weight: Array | None) -> None:
+        """Set the fitted attributes from typed rows. By default: one fold."""
+        statistic = self.statistic()
+        self.absorb(statistic, table, target, weight)
+        self.statistic_ = statistic
+        self.conclude(statistic)
+
+    def statistic(self) -> Statistic:
+        """An empty statistic for the schema and classes in force."""
+        raise NotImplementedError
+
+    def absorb(self, statistic: Any, table: Any, target: Array, weight: Array | None) -> None:
+        """Add rows to the statistic."""
+        raise NotImplementedError
+
+    def conclude(self, statistic: Any) -> None:
+        """Set the fitted attributes."""
+        raise NotImplementedError
+
+    def grow(self, statistic: Any, classes_before: int) -> Any:
+        """The statistic with room for levels that a later part brought; only models that allow it override this."""
+        return statistic
+
+    @whole_or_nothing
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from rows.
+
+        Parameters
+        ----------
+        X : table; may include the target column, whose name is then given as ``y``.
+        y : labels or numbers, or the name of a column of X.
+        sample_weight : weight of each row; a weight of 2 is the row given twice.
+        """
+        check_params(self)
+        raw, target, name = split_target(X, y, type(self).__name__)
+        require_rows(raw, type(self).__name__)
+        values = one_dimensional(target, raw.n_rows, type(self).__name__)
+        weight = check_weight(sample_weight, raw.n_rows, type(self).__name__)
+        if weight is not None and (weight == 0).any():
+            # A row of weight zero is a row that is not there: its levels and ranges must not be learned either.
+            keep = np.flatnonzero(weight)
+            raw, values, weight = take_rows(raw, keep), values[keep], weight[keep]
+        codes = self._encode_target(values)
+        raw, table, weight = self._begin(raw, name, weight)
+        self.learn(raw.matrix if table is None else table, codes, weight)
+        return self
+
+    @whole_or_nothing
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows, keeping what was learned; the first call may name all classes.
+
+        Levels not met before are added. What a conversion step learned (a median, say) stays that of the first call.
+        """
+        if type(self).fold != "once":
+            raise TypeError(f"{type(self).__name__} cannot learn in parts (fold = {type(self).fold!r}).")
+        if not hasattr(self, "statistic_"):
+            return self._first_part(X, y, classes, sample_weight)
+        owner = type(self).__name__
+        raw, target, _ = split_target(X, y, owner)
+        raw = align(raw, self.schema_, owner)
+        values = one_dimensional(target, raw.n_rows, owner)
+        weight = check_weight(sample_weight, raw.n_rows, owner)
+        codes = self._encode_target(values, getattr(self, "classes_", None))
+        statistic = self.statistic_.copy()
+        if raw.is_sparse:
+            self._require_sparse(raw)
+            table: Any = raw.matrix
+        else:
+            told = {c.name: c.kind.name if c.role == "feature" else "aside" for c in self.schema_.columns}
+            part = infer(raw, {n: w for n, w in told.items() if self.schema_[n].form != "date"})
+            self.schema_ = self.schema_.merge(_with_levels_of(part, self.schema_))
+            self.plan_ = dataclasses.replace(self.plan_, schema=self.schema_)
+            table = settle(self.plan_.apply(raw.typed(self.schema_)), self.accepts, self.schema_, owner)
+            self._require_nonnegative(table)
+            statistic = self.grow(statistic, statistic_classes(self))
+        self.absorb(statistic, table, codes, weight)
+        self.statistic_ = statistic
+        self.conclude(statistic)
+        return self
+
+    def _first_part(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
+        check_params(self)
+        raw, target, name = split_target(X, y, type(self).__name__)
+        require_rows(raw, type(self).__name__)
+        values = one_dimensional(target, raw.n_rows, type(self).__name__)
+        weight = check_weight(sample_weight, raw.n_rows, type(self).__name__)
+        codes = self._encode_target(values, classes)
+        raw, table, weight = self._begin(raw, name, weight)
+        self.learn(raw.matrix if table is None else table, codes, weight)
+        return self
+
+    @whole_or_nothing
+    def fit_chunks(self, chunks: Chunks, *, backend: str = "serial", workers: int | None = None) -> Self:
+        """Learn from a source larger than memory (:func:`tilth.data.chunks.chunks`): the same model as from all rows.
+
+        Two passes: kinds, levels and classes first, then one fold. Conversion steps that learn a number (an imputed
+        median, bin edges) learn it from the first chunk; ``print(model.plan_)`` shows it.
+        """
+        if type(self).fold != "once":
+            raise TypeError(f"{type(self).__name__} cannot be fitted in one fold over chunks (fold = {type(self).fold!r}).")
+        check_params(self)
+        owner = type(self).__name__
+        overview = chunks.overview()
+        schema = overview.schema(self.kinds)
+        self._encode_target(overview.labels(is_classifier=isinstance(self, Classifier), owner=owner))
+        self._set_schema(schema, chunks.target)
+        first = next(iter(chunks), None)
+        if first is None:
+            raise ValueError(f"Found array with 0 sample(s) while a minimum of 1 is required by {owner}.")
+        self.plan_, _ = self._plan(schema).fit(align(first.table, schema, owner).typed(schema), first.weight)
+
+        def update(statistic: Any, chunk: Any) -> None:
+            table = self.plan_.apply(align(chunk.table, schema, owner).typed(schema))
+            self._require_nonnegative(table)
+            table = settle(table, self.accepts, schema, owner)
+            values = one_dimensional(chunk.target, chunk.table.n_rows, owner)
+            codes = self._encode_target(values, getattr(self, "classes_", None))
+            self.absorb(statistic, table, codes, chunk.weight)
+
+        statistic = fold(self.statistic, chunks, update, backend=backend, workers=workers, title=f"{owner}: reading rows")
+        self.statistic_ = statistic
+        self.conclude(statistic)
+        return self
+
+
+def statistic_classes(model: Any) -> int:
+    """Number of classes of a fitted classifier (1 for a regressor)."""
+    return len(getattr(model, "classes_", [0]))
+
+
+def take_rows(raw: RawTable, index: Array) -> RawTable:
+    """Some rows of a raw table."""
+    if raw.matrix is not None:
+        return read(raw.matrix[index]) if not raw.named else dataclasses.replace(
+            raw, matrix=raw.matrix[index], n_rows=len(index),
+            columns=[dataclasses.replace(c, values=c.values[index]) for c in raw.columns],
+        )  # fmt: skip
+    columns = [dataclasses.replace(c, values=c.values[index]) for c in raw.columns]
+    return dataclasses.replace(raw, columns=columns, n_rows=len(index))
+
+
+def _with_levels_of(part: Schema, known: Schema) -> Schema:
+    """The part's schema with forms and roles as first met, so that merging only adds levels and ranges."""
+    columns = tuple(
+        dataclasses.replace(p, kind=k.kind if k.role == "aside" else p.kind) for p, k in zip(part.columns, known.columns, strict=True)
+    )
+    return dataclasses.replace(part, columns=columns)
+
+
+@declared
+class Classifier(ClassifierMixin, Predictor):
+    """A model of classes. Subclasses give ``probabilities(table)``; labels of any type go in and come out."""
+
+    def _encode_target(self, y: Array, classes: Any = None) -> Array:
+        if classes is None:
+            found, codes = encode_labels(y)
+        else:
+            found = np.asarray(classes)
+            codes = codes_among(y, found, type(self).__name__)
+        self.classes_ = found
+        return codes
+
+    def probabilities(self, table: Any) -> NDArray[np.float64]:
+        """Class probabilities of typed rows."""
+        raise NotImplementedError
+
+    def choice(self, table: Any) -> Array:
+        """Place of the chosen class; the first of equally probable classes wins."""
+        return _core.row_argmax(self.probabilities(table))
+
+    def predict(self, X: Any) -> Array:
+        """The most probable class of each row: classes[argmax p(y | x)]."""
+        return cast(Array, self.classes_[self.choice(self._rows(X))])
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """p(y | x) for every class, in the order of ``classes_``."""
+        return self.probabilities(self._rows(X))
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """log p(y | x) for every class."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def _rows(self, X: Any) -> Any:
+        """A typed table, or the sparse matrix itself for models that work on it."""
+        check_is_fitted(self)
+        if self.accepts.sparse and type(X).__module__.startswith("scipy.sparse"):
+            return self._aligned(X).matrix
+        return self._table(X)
+
+
+@declared
+class Regressor(RegressorMixin, Predictor):
+    """A model of numbers. Subclasses give ``values(table)``."""
+
+    def _encode_target(self, y: Array, classes: Any = None) -> Array:
+        return numbers_of(y, type(self).__name__)
+
+    def values(self, table: Any) -> NDArray[np.float64]:
+        """Predictions for typed rows."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """The predicted number of each row."""
+        check_is_fitted(self)
+        return self.values(self._table(X))
+
+
+@declared
+class GenerativeClassifier(Classifier):
+    """A classifier through p(x, y) = p(y) p(x | y). Subclasses give ``log_joint(table)``."""
+
+    def log_joint(self, table: Any) -> NDArray[np.float64]:
+        """log p(x, y) of typed rows for every class."""
+        raise NotImplementedError
+
+    def probabilities(self, table: Any) -> NDArray[np.float64]:
+        """Bayes: p(y | x) = p(x, y) / sum over classes."""
+        return _core.row_softmax(self.log_joint(table))[0]
+
+    def choice(self, table: Any) -> Array:
+        """argmax p(x, y); the evidence p(x) is the same for every class and never computed."""
+        return _core.row_argmax(self.log_joint(table))
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """log p(y | x), without leaving log space."""
+        joint = self.log_joint(self._rows(X))
+        return joint - _core.row_softmax(joint)[1][:, None]
+
+    def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """log p(x, y): the score of every label."""
+        return self.log_joint(self._rows(X))
+
+    def log_evidence(self, X: Any) -> NDArray[np.float64]:
+        """log p(x) = log sum over y of p(x, y): how usual a row is."""
+        return _core.row_softmax(self.log_joint(self._rows(X)))[1]
+
+    def sample(self, n: int = 1, *, seed: int = 0) -> tuple[Any, Array]:
+        """Draw synthetic rows and labels from the joint distribution."""
+        raise NotImplementedError
+
+
+@declared
+class Transformer(TransformerMixin, Estimator):
+    """A conversion of columns as an estimator of its own."""
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Names of the columns that :meth:`transform` gives."""
+        check_is_fitted(self)
+        return np.array(self.names_out_, dtype=object)
+

@@ -1,0 +1,155 @@
+"""Targets and weights as given by users: names of columns, series, lists, strings, numbers."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilth import _core
+from tilth.data.table import RawTable, read
+from tilth.errors import SchemaError
+
+
+def split_target(X: Any, y: Any, owner: str) -> tuple[RawTable, Any, str | None]:
+    """The table and the target; a string names a column of the table, which is taken out of it."""
+    table = read(X)
+    if isinstance(y, str):
+        if table.is_sparse:
+            raise SchemaError(f"{owner}: a sparse matrix has no column {y!r}; give y as an array.")
+        column = table.column(y)
+        values = column.values if not column.levels else _labels(column)
+        return table.without(y), values, y
+    if y is None:
+        raise ValueError(
+            f"{owner} requires y to be passed, but the target y is None: give labels, or the name of a column of X."
+        )
+    name = getattr(y, "name", None)
+    return table, y, name if isinstance(name, str) else None
+
+
+def _labels(column: Any) -> NDArray[Any]:
+    if (column.values < 0).any():
+        raise ValueError(f"Input y contains NaN: column {column.name!r} has missing labels; drop those rows.")
+    return np.array(column.levels, dtype=None if len({type(v) for v in column.levels}) == 1 else object)[column.values]
+
+
+def one_dimensional(y: Any, n_rows: int, owner: str) -> NDArray[Any]:
+    """The target as a one-dimensional array of the right length."""
+    values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
+    if values.dtype.kind == "c":
+        raise ValueError("Complex data not supported: the target y must be real.")
+    if values.ndim == 2 and values.shape[1] == 1:
+        from sklearn.exceptions import DataConversionWarning
+
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,).",
+            DataConversionWarning,
+            stacklevel=4,
+        )
+        values = values.ravel()
+    if values.ndim != 1:
+        raise ValueError(f"{owner}: y should be a 1d array, got an array of shape {values.shape} instead.")
+    if len(values) != n_rows:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: [{n_rows}, {len(values)}]; "
+            "X and y must have a row for a row."
+        )
+    return values
+
+
+def encode_labels(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Distinct labels in sorted order, and the place of each row's label among them."""
+    kind = values.dtype.kind
+    if kind == "b" or (kind in "iu" and values.dtype != np.uint64 and values.size):
+        numbers = values.astype(np.int8).reshape(-1, 1) if kind == "b" else values.reshape(-1, 1)
+        low, high = _core.integer_facts(numbers)
+        if high[0] - low[0] < 1 << 16:
+            flags, offsets = _core.integer_presence(numbers, low, high)
+            found = np.flatnonzero(flags)
+            lookup = np.cumsum(flags, dtype=np.int32) - 1
+            codes = _core.encode_integers(numbers, low, offsets, lookup.astype(np.int32))
+            return (found + low[0]).astype(values.dtype), codes.ravel()
+    if kind == "f":
+        _refuse_unlike_labels(values)
+    if kind not in "OUST":
+        classes, codes = np.unique(values, return_inverse=True)
+        return classes, codes.astype(np.int32)
+    import pandas as pd
+
+    codes, found = pd.factorize(np.asarray(values, dtype=object))
+    if (codes < 0).any():
+        raise ValueError(f"Input y contains NaN: {int((codes < 0).sum())} labels are missing; drop those rows.")
+    try:
+        order = np.argsort(np.asarray(found, dtype=object), kind="stable")
+    except TypeError:
+        names = ", ".join(sorted({type(v).__name__ for v in found}))
+        raise TypeError(f"Labels must be of one type to be told apart; found {names}. Make them all strings.") from None
+    place = np.empty(len(found), dtype=np.int32)
+    place[order] = np.arange(len(found), dtype=np.int32)
+    ordered = [found[i] for i in order]
+    if all(isinstance(v, str) for v in ordered):
+        return np.array(ordered), place[codes]
+    if all(isinstance(v, (bool, int, float, np.number, np.bool_)) for v in ordered):
+        numbers = np.array(ordered)
+        if numbers.dtype.kind == "f":
+            _refuse_unlike_labels(numbers)
+        return numbers, place[codes]
+    return np.array(ordered, dtype=object), place[codes]
+
+
+def _refuse_unlike_labels(values: NDArray[Any]) -> None:
+    if np.isnan(values).any():
+        raise ValueError("Input y contains NaN: a missing label is no label; drop those rows.")
+    if np.isinf(values).any():
+        raise ValueError("Input y contains infinity or a value too large: labels must be finite.")
+    if not np.array_equal(values, np.floor(values)):
+        raise ValueError(
+            "Unknown label type: continuous. A classifier expects classes, but y holds numbers with fractions; "
+            "use a regressor, or turn them into classes."
+        )
+
+
+def codes_among(values: NDArray[Any], classes: NDArray[Any], owner: str) -> NDArray[np.int32]:
+    """The place of each label among known classes; a new label is an error that names it."""
+    found, codes = encode_labels(values)
+    place = {v: i for i, v in enumerate(classes.tolist())}
+    strangers = [v for v in found.tolist() if v not in place]
+    if strangers:
+        raise ValueError(
+            f"{owner}: y holds {strangers[:5]}, which the classes given first do not list: {classes.tolist()[:10]}."
+        )
+    return np.array([place[v] for v in found.tolist()], dtype=np.int32)[codes]
+
+
+def numbers_of(values: NDArray[Any], owner: str) -> NDArray[np.float64]:
+    """A regression target as finite numbers."""
+    try:
+        out = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{owner}: y must hold numbers; found {values.ravel()[0]!r}. Use a classifier for labels.") from None
+    if np.isnan(out).any():
+        raise ValueError(f"Input y contains NaN: {int(np.isnan(out).sum())} target values are missing; drop those rows.")
+    if np.isinf(out).any():
+        raise ValueError("Input y contains infinity or a value too large: target values must be finite.")
+    return out
+
+
+def check_weight(weight: Any, n_rows: int, owner: str) -> NDArray[np.float64] | None:
+    """Sample weights as finite non-negative numbers, one per row; None means one each."""
+    if weight is None:
+        return None
+    values = np.asarray(weight, dtype=np.float64)
+    if values.ndim == 0:
+        values = np.full(n_rows, float(values))
+    if values.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar; {owner} got shape {values.shape}.")
+    if len(values) != n_rows:
+        raise ValueError(f"sample_weight.shape == {values.shape}, expected ({n_rows},)!")
+    if not np.isfinite(values).all() or (values < 0).any():
+        raise ValueError(f"{owner}: sample weights must be finite and not negative.")
+    if not (values > 0).any():
+        raise ValueError(f"{owner}: all sample weights are zero, so there is nothing to learn from.")
+    return values

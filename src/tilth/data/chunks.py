@@ -1,0 +1,151 @@
+"""Chunks: a table, a CSV or a parquet file as successive pieces, so that fitting never needs all rows at once."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilth.data.infer import Kinds, Summary, decide, summarise
+from tilth.data.schema import Schema
+from tilth.data.table import RawTable, read
+from tilth.errors import SchemaError
+
+CHUNK_ROWS = 65_536
+
+
+@dataclass
+class Chunk:
+    """Some rows: the raw table without its target, the target, the weights."""
+
+    table: RawTable
+    target: NDArray[Any] | None = None
+    weight: NDArray[np.float64] | None = None
+
+
+@dataclass
+class Overview:
+    """What one pass over all chunks tells before any learning: summaries of the columns and the labels."""
+
+    summaries: list[Summary] = field(default_factory=list)
+    named: bool = True
+    targets: set[Any] = field(default_factory=set)
+
+    def schema(self, kinds: Kinds = None) -> Schema:
+        """Kinds from the whole source."""
+        return decide(self.summaries, self.named, kinds)
+
+    def labels(self, is_classifier: bool, owner: str) -> NDArray[Any]:
+        """All distinct labels (a regressor only needs to know that there are some)."""
+        if not is_classifier:
+            return np.zeros(1)
+        if len(self.targets) > MOST_CLASSES:
+            raise ValueError(f"{owner}: the target has more than {MOST_CLASSES} different values; it is no set of classes.")
+        return np.array(sorted(self.targets))
+
+
+MOST_CLASSES = 10_000
+
+
+@dataclass
+class Chunks:
+    """A re-iterable source of chunks; every iteration starts at the first row."""
+
+    source: Any
+    target: str | None = None
+    weight: str | None = None
+    rows: int = CHUNK_ROWS
+    y: Any = None
+
+    def __post_init__(self) -> None:
+        if self.rows < 1:
+            raise ValueError(f"chunks: rows must be at least 1; got {self.rows}.")
+
+    def __iter__(self) -> Iterator[Chunk]:
+        for piece, y in self._pieces():
+            yield self._chunk(read(piece), y)
+
+    def _chunk(self, table: RawTable, y: Any) -> Chunk:
+        weight = None
+        if self.weight is not None:
+            weight = np.asarray(table.column(self.weight).values, dtype=np.float64)
+            table = table.without(self.weight)
+        if self.target is not None:
+            column = table.column(self.target)
+            y = np.array([*column.levels, None], dtype=object)[column.values] if column.levels else column.values
+            table = table.without(self.target)
+        return Chunk(table, y, weight)
+
+    def _pieces(self) -> Iterator[tuple[Any, Any]]:
+        path = Path(self.source) if isinstance(self.source, (str, Path)) else None
+        if path is None:
+            yield from self._table_pieces()
+        elif path.suffix == ".parquet":
+            yield from ((p, None) for p in _parquet_pieces(path, self.rows))
+        else:
+            yield from ((p, None) for p in _csv_pieces(path, self.rows))
+
+    def _table_pieces(self) -> Iterator[tuple[Any, Any]]:
+        n = self.source.shape[0] if hasattr(self.source, "shape") else len(self.source)
+        for start in range(0, n, self.rows):
+            part = slice(start, start + self.rows)
+            rows = self.source.iloc[part] if hasattr(self.source, "iloc") else self.source[part]
+            yield rows, None if self.y is None else np.asarray(self.y)[part]
+
+    @functools.cached_property
+    def _overview(self) -> Overview:
+        overview = Overview()
+        for chunk in self:
+            summaries = summarise(chunk.table)
+            if overview.summaries:
+                names = [s.name for s in overview.summaries]
+                if names != chunk.table.names:
+                    raise SchemaError(f"A later chunk has other columns: {chunk.table.names} instead of {names}.")
+                overview.summaries = [a + b for a, b in zip(overview.summaries, summaries, strict=True)]
+            else:
+                overview.summaries, overview.named = summaries, chunk.table.named
+            if chunk.target is not None and len(overview.targets) <= MOST_CLASSES:
+                overview.targets |= set(np.unique(chunk.target.astype(str) if chunk.target.dtype == object else chunk.target).tolist())
+        return overview
+
+    def overview(self) -> Overview:
+        """Summaries of all columns and all labels, from one pass."""
+        return self._overview
+
+
+def chunks(source: Any, target: str | None = None, *, weight: str | None = None, rows: int = CHUNK_ROWS, y: Any = None) -> Chunks:
+    """Cut a table, CSV or parquet file into chunks.
+
+    Parameters
+    ----------
+    source : a path ending in .csv, .csv.gz or .parquet, a data frame, or an array.
+    target, weight : names of the target and weight columns of the source.
+    rows : rows per chunk; it fixes the order of summation, so keep it when comparing results bit by bit.
+    y : the target, for a source that does not hold it.
+    """
+    return Chunks(source, target, weight, rows, y)
+
+
+#: Cells read as missing; "None", "null" and "-" stay text, since they are real levels in many files.
+CSV_MISSING = ["", "NA", "N/A", "NaN", "nan", "?"]
+
+
+def _csv_pieces(path: Path, rows: int) -> Iterator[Any]:
+    import pandas as pd
+
+    with pd.read_csv(path, chunksize=rows, keep_default_na=False, na_values=CSV_MISSING, low_memory=False) as reader:
+        yield from reader
+
+
+def _parquet_pieces(path: Path, rows: int) -> Iterator[Any]:
+    try:
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise ImportError("Reading parquet needs pyarrow: pip install 'tilth[frames]'.") from None
+    for batch in pq.ParquetFile(path).iter_batches(batch_size=rows):
+        yield batch.to_pandas()

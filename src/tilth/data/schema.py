@@ -1,0 +1,156 @@
+"""What is known of a table before any row is used: names, kinds with reasons, roles, ranges, missing counts."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from tilth.data.kinds import Kind, Level, level_key
+from tilth.errors import SchemaError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Role = Literal["feature", "aside"]
+Form = Literal["number", "integer", "boolean", "text", "level", "date"]
+
+
+@dataclass(frozen=True)
+class ColumnSpec:
+    """One column: its kind and why, and what was seen of it.
+
+    ``form`` is how the column was stored, ``role`` is ``"aside"`` for a column no model should use (an identifier),
+    ``low`` and ``high`` the observed range of a numeric column, ``n_missing`` of ``n_rows`` cells were empty.
+    """
+
+    name: str
+    kind: Kind
+    reason: str
+    form: Form = "number"
+    role: Role = "feature"
+    n_rows: int = 0
+    n_missing: int = 0
+    low: float = float("nan")
+    high: float = float("nan")
+    expand_date: bool = False
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether a cell was missing in the rows the schema was made from."""
+        return self.n_missing > 0
+
+    @property
+    def all_missing(self) -> bool:
+        """Whether no cell held a value."""
+        return self.n_rows > 0 and self.n_missing == self.n_rows
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a table, in order. ``named`` is False when the names were made up for a plain array.
+
+    ``width`` alone (and no columns) describes a sparse matrix: that many numeric columns, nothing missing.
+    """
+
+    columns: tuple[ColumnSpec, ...]
+    named: bool = True
+    width: int = 0
+
+    def __post_init__(self) -> None:
+        if self.columns:
+            object.__setattr__(self, "width", len(self.columns))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names in order."""
+        if self.columns:
+            return tuple(c.name for c in self.columns)
+        return tuple(f"x{j}" for j in range(self.width))
+
+    @property
+    def features(self) -> tuple[ColumnSpec, ...]:
+        """The columns a model may use."""
+        return tuple(c for c in self.columns if c.role == "feature")
+
+    def __len__(self) -> int:
+        return self.width
+
+    def __iter__(self) -> Iterator[ColumnSpec]:
+        return iter(self.columns)
+
+    def __getitem__(self, name: str) -> ColumnSpec:
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise SchemaError(f"There is no column {name!r}; the columns are {_listing(self.names)}.")
+
+    def merge(self, other: Schema) -> Schema:
+        """The schema of both tables' rows together: levels united (ours first), ranges widened, counts added."""
+        if self.names != other.names:
+            raise SchemaError(f"Cannot merge schemas of {_listing(self.names)} and {_listing(other.names)}.")
+        return dataclasses.replace(self, columns=tuple(map(_merge_columns, self.columns, other.columns)))
+
+    def frame(self) -> pd.DataFrame:
+        """One row per column: name, kind, role, missing, range or levels, reason."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "column": [c.name for c in self.columns],
+                "kind": [c.kind.name for c in self.columns],
+                "role": [c.role for c in self.columns],
+                "missing": [c.n_missing for c in self.columns],
+                "values": [_values_text(c) for c in self.columns],
+                "reason": [c.reason for c in self.columns],
+            }
+        )
+
+    def __str__(self) -> str:
+        rows = [(c.name, c.kind.name if c.role == "feature" else "aside", c.reason) for c in self.columns]
+        return table_text(rows) if rows else f"{self.width} numeric columns of a sparse matrix"
+
+
+def _merge_columns(a: ColumnSpec, b: ColumnSpec) -> ColumnSpec:
+    if a.kind.name != b.kind.name:
+        raise SchemaError(
+            f"Column {a.name!r} is {a.kind.name} in one part and {b.kind.name} in another; "
+            f"fix it with kinds={{{a.name!r}: {a.kind.name!r}}}."
+        )
+    levels = a.kind.levels
+    known = {level_key(v) for v in levels}
+    levels += tuple(v for v in b.kind.levels if level_key(v) not in known)
+    low = min((v for v in (a.low, b.low) if v == v), default=float("nan"))
+    high = max((v for v in (a.high, b.high) if v == v), default=float("nan"))
+    return dataclasses.replace(
+        a,
+        kind=Kind(a.kind.name, levels),
+        n_rows=a.n_rows + b.n_rows,
+        n_missing=a.n_missing + b.n_missing,
+        low=low,
+        high=high,
+    )
+
+
+def _values_text(spec: ColumnSpec) -> str:
+    if spec.kind.name == "numeric":
+        return f"{spec.low:g} to {spec.high:g}" if spec.low == spec.low else ""
+    text = str(spec.kind)
+    return text[text.index("(") + 1 : -1]
+
+
+def _listing(names: tuple[Level, ...] | tuple[str, ...]) -> str:
+    shown = ", ".join(repr(n) for n in names[:8])
+    return shown + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+
+
+def table_text(rows: list[tuple[str, ...]], indent: str = "  ") -> str:
+    """Rows of words as aligned plain text; the last column is free."""
+    if not rows:
+        return ""
+    widths = [min(28, max(len(r[i]) for r in rows)) for i in range(len(rows[0]) - 1)]
+    return "\n".join(
+        indent + "  ".join([f"{cell:<{w}}" for cell, w in zip(row, widths, strict=False)] + [row[-1]]).rstrip()
+        for row in rows
+    )

@@ -1,0 +1,1 @@
+"""Bayes: which class makes these values most likely?"""

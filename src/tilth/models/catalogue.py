@@ -1,0 +1,140 @@
+"""Indexes over the declarations of all models: which exist, which fit my data, which can do what."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import Any
+
+from tilth._names import ESTIMATORS
+from tilth.base import Classifier, Estimator, Regressor
+from tilth.data.infer import infer
+from tilth.data.table import read
+from tilth.errors import SchemaError
+
+
+def estimator_class(name: str) -> type[Estimator]:
+    """The estimator of this public name; only names of the registry are known."""
+    if name not in ESTIMATORS:
+        raise KeyError(f"{name!r} is not a model of tilth; tilth.models() lists them.")
+    found: type[Estimator] = getattr(importlib.import_module(ESTIMATORS[name]), name)
+    return found
+
+
+def all_estimators() -> dict[str, type[Estimator]]:
+    """Every registered estimator class by name."""
+    return {name: estimator_class(name) for name in ESTIMATORS}
+
+
+def chapter_of(cls: type[Estimator]) -> str:
+    """The chapter an estimator lives in."""
+    return cls.__module__.split(".")[2]
+
+
+#: What a model may be able to do, and how its class shows it.
+CAPABILITIES: dict[str, Any] = {
+    "numeric": lambda c: c.accepts.numeric,
+    "ordinal": lambda c: c.accepts.ordinal,
+    "nominal": lambda c: c.accepts.nominal,
+    "missing": lambda c: c.accepts.missing,
+    "sparse": lambda c: c.accepts.sparse,
+    "sample_weight": lambda c: "sample_weight" in inspect.signature(c.fit).parameters,
+    "probabilities": lambda c: hasattr(c, "predict_proba"),
+    "partial_fit": lambda c: c.fold == "once" and hasattr(c, "partial_fit"),
+    "chunks": lambda c: c.fold == "once" and hasattr(c, "fit_chunks"),
+    "explain": lambda c: hasattr(c, "explain"),
+    "plot": lambda c: hasattr(c, "plot"),
+    "sample": lambda c: c.card.traits.generative and hasattr(c, "sample"),
+    "inverse": lambda c: hasattr(c, "inverse_transform"),
+}
+
+
+def models(*, task: str | None = None, chapter: str | None = None, **can: bool) -> Any:
+    """All models as a frame: name, chapter, task, accepted kinds, taxonomy, summary; filtered by what they can do.
+
+    >>> list(models(task="classification", nominal=True, sample=True)["model"])
+    ['NaiveBayes', 'CategoricalNB']
+    """
+    import pandas as pd
+
+    unknown = set(can) - set(CAPABILITIES)
+    if unknown:
+        raise ValueError(f"models: {sorted(unknown)[0]!r} is no capability; there are {', '.join(CAPABILITIES)}.")
+    rows = []
+    for name, cls in all_estimators().items():
+        traits = cls.card.traits
+        if task not in (None, traits.concept) or chapter not in (None, chapter_of(cls)):
+            continue
+        if all(bool(CAPABILITIES[c](cls)) == wanted for c, wanted in can.items()):
+            rows.append((name, chapter_of(cls), traits.concept, str(cls.accepts), str(traits), cls.card.summary))
+    return pd.DataFrame(rows, columns=["model", "chapter", "task", "accepts", "traits", "summary"])
+
+
+def capabilities(capability: str | None = None) -> Any:
+    """What every model can do, as a frame of true and false; or the list of models that have one capability.
+
+    >>> capabilities("sparse")
+    ['MultinomialNB', 'BernoulliNB']
+    """
+    import pandas as pd
+
+    classes = all_estimators()
+    if capability is not None:
+        if capability not in CAPABILITIES:
+            raise ValueError(f"capabilities: {capability!r} is none of {', '.join(CAPABILITIES)}.")
+        return [name for name, cls in classes.items() if CAPABILITIES[capability](cls)]
+    table = {name: {c: bool(test(cls)) for c, test in CAPABILITIES.items()} for name, cls in classes.items()}
+    return pd.DataFrame.from_dict(table, orient="index")
+
+
+def matching(X: Any, y: Any = None, *, kinds: Any = None) -> Any:
+    """Which models fit these data, those that need no conversion first, with what would have to be converted.
+
+    >>> from tilth.data.datasets import load_weather
+    >>> matching(load_weather().frame, "Play")[["model", "conversions"]].iloc[2].tolist()
+    ['NaiveBayes', 0]
+    """
+    import pandas as pd
+
+    from tilth.base.target import one_dimensional, split_target
+
+    if y is None:
+        raw, wanted = read(X), None
+    else:
+        raw, target, _ = split_target(X, y, "matching")
+        wanted = _task_of(one_dimensional(target, raw.n_rows, "matching"))
+    schema = infer(raw, kinds)
+    rows = []
+    for name, cls in all_estimators().items():
+        fits_task = wanted is None or issubclass(cls, Classifier if wanted == "classification" else Regressor)
+        if not fits_task or not issubclass(cls, (Classifier, Regressor)):
+            continue
+        model = cls()
+        try:
+            if not schema.columns:
+                steps, note = (0, "") if cls.accepts.sparse else (1, "the matrix would have to be made dense")
+            else:
+                if cls.accepts.nonnegative and any(c.low < 0 for c in schema.features):
+                    raise SchemaError("a column has negative values")
+                planned = model._plan(schema)
+                steps = sum(len(s.inputs) for s in planned.steps)
+                note = "; ".join(f"{s.step.verb}: {', '.join(s.inputs[:4])}" for s in planned.steps)
+            rows.append((name, steps, note))
+        except SchemaError as error:
+            rows.append((name, -1, f"does not fit: {error}"))
+    found = pd.DataFrame(rows, columns=["model", "conversions", "note"])
+    rank = found["conversions"].where(found["conversions"] >= 0, 1_000_000)
+    return found.loc[rank.sort_values(kind="stable").index].reset_index(drop=True)
+
+
+
+
+def _task_of(target: Any) -> str:
+    """Regression for numbers with many different values, else classification."""
+    import numpy as np
+
+    if target.dtype.kind == "f" and not np.array_equal(target, np.floor(target)):
+        return "regression"
+    if target.dtype.kind in "iuf" and len(np.unique(target)) > max(20, 0.05 * len(target)):
+        return "regression"
+    return "classification"

@@ -1,0 +1,1 @@
+"""Rules: what does the simplest statement about the data already achieve?"""

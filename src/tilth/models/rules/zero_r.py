@@ -1,0 +1,129 @@
+"""Zero-R: look at no column at all. Always the most frequent class, or the mean; every other model must beat it."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilth.base import Accepts, Card, Classifier, Complexity, Explanation, Recipe, Regressor, Section, Traits
+from tilth.data.table import Table
+from tilth.params import declared
+from tilth.stats.counts import Counts
+from tilth.stats.moments import Moments
+
+Floats = NDArray[np.float64]
+_ANYTHING = Accepts(numeric=True, ordinal=True, nominal=True, missing=True)
+
+
+@declared
+class ZeroRClassifier(Classifier):
+    """Always the most frequent class; probabilities are the class shares.
+
+    >>> from tilth.data.datasets import load_weather
+    >>> weather = load_weather().frame
+    >>> round(ZeroRClassifier().fit(weather, "Play").score(weather, weather["Play"]), 4)
+    0.6429
+    """
+
+    accepts: ClassVar[Accepts] = _ANYTHING
+    fold: ClassVar[Any] = "once"
+    card: ClassVar[Card] = Card(
+        "The most frequent class, whatever the row.",
+        Traits("classification", probabilistic=True, linear=True),
+        complexity=Complexity("O(n)", "O(1)", "O(k)"),
+    )
+    learned: ClassVar[dict[str, str]] = {"class_count_": "float[k]", "class_prior_": "float[k]"}
+    excused: ClassVar[dict[str, str]] = {
+        "check_classifiers_train": "a baseline that ignores X cannot pass an accuracy threshold",
+    }
+
+    def recipe(self) -> Recipe:
+        """Counting labels."""
+        return Recipe("labels only", "a constant class", "training errors", "closed form: the most frequent class")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags
+
+    def statistic(self) -> Counts:
+        """Counts of a column with one level: the classes."""
+        return Counts.empty(len(self.classes_), [1])
+
+    def absorb(self, statistic: Counts, table: Any, target: NDArray[Any], weight: Floats | None) -> None:
+        """Count labels."""
+        statistic.update(np.zeros((len(target), 1), dtype=np.int32), target, weight)
+
+    def conclude(self, statistic: Counts) -> None:
+        """Class shares."""
+        self.class_count_ = statistic.table[:, 0].copy()
+        self.class_prior_ = self.class_count_ / self.class_count_.sum()
+
+    def probabilities(self, table: Table) -> Floats:
+        """The class shares for every row."""
+        return np.tile(self.class_prior_, (table.n_rows, 1))
+
+    def explain(self, X: Any) -> Explanation:
+        """Nothing but the prior."""
+        table = self._table(X, warn=False)
+        with np.errstate(divide="ignore"):
+            base = np.log(self.class_prior_)
+        return Explanation(np.zeros((table.n_rows, len(base), 0)), base, [], self.classes_.tolist())
+
+    def sections(self) -> list[Section]:
+        """The class counts."""
+        import pandas as pd
+
+        counts = pd.DataFrame({"class": self.classes_.tolist(), "count": self.class_count_, "share": self.class_prior_})
+        return [*super().sections(), Section("Class counts", frame=counts)]
+
+
+@declared
+class ZeroRRegressor(Regressor):
+    """Always the mean of the training target.
+
+    >>> ZeroRRegressor().fit([[1.0], [2.0]], [10.0, 20.0]).predict([[5.0]])
+    array([15.])
+    """
+
+    accepts: ClassVar[Accepts] = _ANYTHING
+    fold: ClassVar[Any] = "once"
+    card: ClassVar[Card] = Card(
+        "The mean, whatever the row.",
+        Traits("regression", linear=True),
+        complexity=Complexity("O(n)", "O(1)", "O(1)"),
+    )
+    learned: ClassVar[dict[str, str]] = {"mean_": "float[]", "sd_": "float[]"}
+
+    def recipe(self) -> Recipe:
+        """The mean minimises squared error."""
+        return Recipe("target only", "a constant", "squared error", "closed form: the mean")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True
+        return tags
+
+    def statistic(self) -> Moments:
+        """Moments of the target."""
+        return Moments.empty(1, 1)
+
+    def absorb(self, statistic: Moments, table: Any, target: NDArray[Any], weight: Floats | None) -> None:
+        """Add target values."""
+        statistic.update(target.reshape(-1, 1), None, weight)
+
+    def conclude(self, statistic: Moments) -> None:
+        """Mean and spread."""
+        self.mean_ = float(statistic.mean[0, 0])
+        self.sd_ = float(np.sqrt(statistic.variance()[0, 0]))
+
+    def values(self, table: Table) -> Floats:
+        """The mean for every row."""
+        return np.full(table.n_rows, self.mean_)
+
+    def explain(self, X: Any) -> Explanation:
+        """Nothing but the mean."""
+        table = self._table(X, warn=False)
+        return Explanation(np.zeros((table.n_rows, 1, 0)), np.array([self.mean_]), [], ["prediction"])
