@@ -35,5 +35,18 @@ OTHERS: dict[str, str] = {
 }
 
 #: Sub-packages reachable as attributes; the chapters of models also without the word models, as in ``tilth.bayes``.
-PACKAGES = ("data", "stats", "parts", "engines", "base", "models", "plot", "evaluate", "testing", "lifecycle", "report", "cli")
+PACKAGES = (
+    "data",
+    "stats",
+    "parts",
+    "engines",
+    "base",
+    "models",
+    "plot",
+    "evaluate",
+    "testing",
+    "lifecycle",
+    "report",
+    "cli",
+)
 CHAPTERS = ("bayes", "rules", "prepare")

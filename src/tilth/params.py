@@ -32,7 +32,9 @@ class Param:
         """Why ``value`` is not legal, as the end of a sentence, or None when it is."""
         if value is None and self.none_allowed or self.also and isinstance(value, self.also):
             return None
-        if self.options and not any(value is o or (type(value) is type(o) and value == o) for o in self.options):
+        if self.options and not any(
+            value is o or (type(value) is type(o) and value == o) for o in self.options
+        ):
             return f"must be one of {', '.join(map(repr, self.options))}"
         if self.low is None and self.high is None:
             return None
@@ -79,7 +81,7 @@ def param(
     return dataclasses.field(default=default, metadata={"tilth": declared})
 
 
-@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(param,))
+@dataclass_transform(kw_only_default=True, eq_default=False)
 def declared(cls: type[T]) -> type[T]:
     """Make a keyword-only dataclass whose docstring lists its parameters from their declarations."""
     cls = dataclass(kw_only=True, eq=False, repr=False)(cls)
@@ -110,7 +112,9 @@ def document(cls: type) -> str:
         if info is None:
             continue
         legal = " | ".join(repr(o) for o in info.options) or info.range_text()
-        rows.append(f"    {field.name} : {legal + ', ' if legal else ''}default {field.default!r}\n        {info.doc}")
+        rows.append(
+            f"    {field.name} : {legal + ', ' if legal else ''}default {field.default!r}\n        {info.doc}"
+        )
     if not rows or "Parameters\n    ----------" in text:
         return text
     head, mark, example = text.partition("\n\n    >>>")

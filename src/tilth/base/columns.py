@@ -31,7 +31,10 @@ def align(table: RawTable, schema: Schema, owner: str, target: str | None = None
                       "columns were taken in order.")  # fmt: skip
         if table.names == list(schema.names) or table.is_sparse:
             return table
-        renamed = [RawColumn(n, c.form, c.values, c.levels, c.ordered) for n, c in zip(schema.names, table.columns, strict=True)]
+        renamed = [
+            RawColumn(n, c.form, c.values, c.levels, c.ordered)
+            for n, c in zip(schema.names, table.columns, strict=True)
+        ]
         return RawTable(renamed, table.n_rows, schema.named, table.matrix, table.native)
     if table.names == list(schema.names):
         return table
@@ -81,9 +84,10 @@ def examine(table: Table, raw: RawTable, schema: Schema, far_only: bool) -> list
             where = np.flatnonzero(column.values == UNSEEN)
             source = raw.column(column.name)
             example = source.levels[source.values[where[0]]] if source.levels else source.values[where[0]]
-            text = f"{len(where)} row{'s' * (len(where) > 1)} hold a level of {column.name!r} that training did not have, such as {example!r}"
+            text = f"{len(where)} row{'s hold' if len(where) > 1 else ' holds'} a level of {column.name!r} that training did not have, such as {example!r}"
             remarks.append(Remark("W101", column.name, len(where), text))
     numbers = table.of_kind("numeric")
+    specs = {c.name: c for c in schema.columns}
     if numbers:
         low, high, _, infinite = _core.column_facts(table.numbers())
         for j, column in enumerate(numbers):
@@ -92,7 +96,7 @@ def examine(table: Table, raw: RawTable, schema: Schema, far_only: bool) -> list
                     f"Input X contains infinity or a value too large: column {column.name!r} holds {infinite[j]} "
                     "infinite values; replace them by missing (NaN) or a cap."
                 )
-            spec = schema[column.name] if column.name in schema.names else None
+            spec = specs.get(column.name)
             if spec is None or spec.low != spec.low or not (low[j] < spec.low or high[j] > spec.high):
                 continue
             room = (spec.high - spec.low) if far_only else 0.0
@@ -100,7 +104,7 @@ def examine(table: Table, raw: RawTable, schema: Schema, far_only: bool) -> list
             count = int(outside.sum())
             if count and (not far_only or spec.high > spec.low):
                 text = (
-                    f"{count} row{'s' * (count > 1)} have {column.name!r} outside the training range "
+                    f"{count} row{'s have' if count > 1 else ' has'} {column.name!r} outside the training range "
                     f"{spec.low:g} to {spec.high:g}, such as {column.values[outside][0]:g}"
                 )
                 remarks.append(Remark("W102", column.name, count, text))

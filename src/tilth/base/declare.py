@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Supervision = Literal["supervised", "unsupervised", "semi-supervised", "none"]
-Concept = Literal["classification", "regression", "clustering", "association", "transformation", "anomaly", "sequence"]
+Concept = Literal[
+    "classification", "regression", "clustering", "association", "transformation", "anomaly", "sequence"
+]
 #: Reinforcement learning is the one branch of the taxonomy that is out of scope.
 SUPERVISION = ("supervised", "unsupervised", "semi-supervised", "none")
 
@@ -60,7 +62,9 @@ class Complexity:
     memory: str = ""
 
     def __str__(self) -> str:
-        return f"fit {self.fit}; predict {self.predict} per row" + (f"; memory {self.memory}" if self.memory else "")
+        return f"fit {self.fit}; predict {self.predict} per row" + (
+            f"; memory {self.memory}" if self.memory else ""
+        )
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,12 @@ class Recipe:
     optimiser: str
 
     def __str__(self) -> str:
-        rows = (("data", self.data), ("model", self.model), ("cost", self.cost), ("optimiser", self.optimiser))
+        rows = (
+            ("data", self.data),
+            ("model", self.model),
+            ("cost", self.cost),
+            ("optimiser", self.optimiser),
+        )
         return "\n".join(f"  {name:<9}  {text}" for name, text in rows)
 
 
@@ -104,8 +113,18 @@ class Section:
 
     def to_dict(self) -> dict[str, Any]:
         """The section as JSON-ready data (without the picture)."""
-        rows = None if self.frame is None else self.frame.astype(object).where(self.frame.notna(), None).to_dict("records")
-        return {"title": self.title, "text": self.text, "rows": rows, "advice": self.advice, "code": self.code}
+        rows = (
+            None
+            if self.frame is None
+            else self.frame.astype(object).where(self.frame.notna(), None).to_dict("records")
+        )
+        return {
+            "title": self.title,
+            "text": self.text,
+            "rows": rows,
+            "advice": self.advice,
+            "code": self.code,
+        }
 
 
 @dataclass
@@ -150,7 +169,9 @@ class Explanation:
         shown = self.cells[row] if self.cells else [""] * len(self.columns)
         parts = pd.DataFrame({"column": self.columns, "value": shown, "contribution": amounts})
         parts = parts.reindex(parts["contribution"].abs().sort_values(ascending=False, kind="stable").index)
-        ends = pd.DataFrame({"column": ["(start)", "(total)"], "value": "", "contribution": [prior, prior + amounts.sum()]})
+        ends = pd.DataFrame(
+            {"column": ["(start)", "(total)"], "value": "", "contribution": [prior, prior + amounts.sum()]}
+        )
         return pd.concat([ends.iloc[:1], parts, ends.iloc[1:]], ignore_index=True)
 
     def __str__(self) -> str:

@@ -26,11 +26,19 @@ from sklearn.utils.validation import check_is_fitted
 from tilth import _core
 from tilth.base.columns import align, examine, remarks_frame, require_rows, settle
 from tilth.base.declare import Assumption, Card, Complexity, Recipe, Section, Traits
-from tilth.base.target import check_weight, codes_among, encode_labels, numbers_of, one_dimensional, split_target
+from tilth.base.target import (
+    check_weight,
+    codes_among,
+    encode_labels,
+    numbers_of,
+    one_dimensional,
+    split_target,
+)
 from tilth.data.convert import Accepts, Plan, plan
 from tilth.data.infer import infer
+from tilth.data.kinds import Kind
 from tilth.data.schema import Schema
-from tilth.data.table import RawTable, Table, read
+from tilth.data.table import RawTable, Table, is_sparse, read
 from tilth.errors import warn_data
 from tilth.params import check_params, declared, param, params_of
 from tilth.stats.fold import fold
@@ -75,10 +83,16 @@ class Estimator(BaseEstimator):
     #: Parameters under which the common checks run, and checks a class is excused from, each with its reason.
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({},)
     excused: ClassVar[dict[str, str]] = {}
+    #: Why the model cannot be expected to reach a good score on any data, such as a baseline; "" when it can.
+    modest: ClassVar[str] = ""
+    #: False for a model whose answer never depends on the row, so that remarks about rows would be noise.
+    looks_at_rows: ClassVar[bool] = True
 
     kinds: Any = param(None, doc="Kinds of columns by name, where inference should be overruled.")
     mismatch: str = param(
-        "convert", options=("convert", "drop", "error"), doc="What happens to a column of a kind the model does not take."
+        "convert",
+        options=("convert", "drop", "error"),
+        doc="What happens to a column of a kind the model does not take.",
     )
     missing: str = param(
         "auto",
@@ -125,7 +139,9 @@ class Estimator(BaseEstimator):
 
     # ------------------------------------------------------------------------------------------------- training
 
-    def _begin(self, raw: RawTable, target_name: str | None, weight: Array | None) -> tuple[RawTable, Table | None, Array | None]:
+    def _begin(
+        self, raw: RawTable, target_name: str | None, weight: Array | None
+    ) -> tuple[RawTable, Table | None, Array | None]:
         """Infer, plan, fit the plan; gives the rows that count, the table the model sees, and their weights."""
         owner = type(self).__name__
         require_rows(raw, owner)
@@ -139,9 +155,7 @@ class Estimator(BaseEstimator):
         self.plan_, table = self._plan(schema).fit(table, weight)
         self._require_nonnegative(table)
         if not table.columns:
-            raise ValueError(
-                f"{owner}: no column is left to learn from:\n{self.plan_}"
-            )
+            raise ValueError(f"{owner}: no column is left to learn from:\n{self.plan_}")
         return raw, settle(table, self.accepts, schema, owner), weight
 
     def _plan(self, schema: Schema) -> Plan:
@@ -174,7 +188,9 @@ class Estimator(BaseEstimator):
         if data.size and not np.isfinite(data).all():
             raise ValueError("Input X contains NaN or infinity: a sparse matrix must hold finite numbers.")
         if self.accepts.nonnegative and data.size and data.min() < 0:
-            raise ValueError(f"Negative values in data passed to {owner}: it counts occurrences, which are not negative.")
+            raise ValueError(
+                f"Negative values in data passed to {owner}: it counts occurrences, which are not negative."
+            )
 
     def _require_nonnegative(self, table: Table) -> None:
         if not self.accepts.nonnegative:
@@ -191,10 +207,14 @@ class Estimator(BaseEstimator):
     def _table(self, X: Any, warn: bool = True) -> Table:
         """New rows as the model sees them: aligned, typed, examined, converted."""
         raw = self._aligned(X)
+        if raw.is_sparse:
+            raw = align(read(raw.matrix.toarray()), self.schema_, type(self).__name__)
         table = raw.typed(self.schema_)
         remarks = examine(table, raw, self.schema_, far_only=True)
-        for remark in remarks if warn else ():
-            handled = "; it counts as missing" if remark.code == "W101" else "; the answer is an extrapolation"
+        for remark in remarks if warn and self.looks_at_rows else ():
+            handled = (
+                "; it counts as missing" if remark.code == "W101" else "; the answer is an extrapolation"
+            )
             warn_data(remark.code, f"{type(self).__name__}: {remark.text}{handled}.")
         table = self.plan_.apply(table)
         self._require_nonnegative(table)
@@ -207,8 +227,6 @@ class Estimator(BaseEstimator):
         raw = align(raw, self.schema_, owner, self.target_)
         if raw.is_sparse:
             self._require_sparse(raw)
-            if self.schema_.columns:
-                return read(raw.matrix.toarray())
         return raw
 
     def check(self, X: Any) -> pd.DataFrame:
@@ -225,7 +243,8 @@ class Estimator(BaseEstimator):
 
         check_is_fitted(self)
         settings = pd.DataFrame(
-            [(n, getattr(self, n), p.doc) for n, p in params_of(self).items()], columns=["parameter", "value", "meaning"]
+            [(n, getattr(self, n), p.doc) for n, p in params_of(self).items()],
+            columns=["parameter", "value", "meaning"],
         )
         settings["value"] = settings["value"].map(repr)
         return [
@@ -320,9 +339,7 @@ class Predictor(Estimator):
             self._require_sparse(raw)
             table: Any = raw.matrix
         else:
-            told = {c.name: c.kind.name if c.role == "feature" else "aside" for c in self.schema_.columns}
-            part = infer(raw, {n: w for n, w in told.items() if self.schema_[n].form != "date"})
-            self.schema_ = self.schema_.merge(_with_levels_of(part, self.schema_))
+            self.schema_ = self.schema_.merge(_schema_of_part(raw, self.schema_))
             self.plan_ = dataclasses.replace(self.plan_, schema=self.schema_)
             table = settle(self.plan_.apply(raw.typed(self.schema_)), self.accepts, self.schema_, owner)
             self._require_nonnegative(table)
@@ -351,7 +368,9 @@ class Predictor(Estimator):
         median, bin edges) learn it from the first chunk; ``print(model.plan_)`` shows it.
         """
         if type(self).fold != "once":
-            raise TypeError(f"{type(self).__name__} cannot be fitted in one fold over chunks (fold = {type(self).fold!r}).")
+            raise TypeError(
+                f"{type(self).__name__} cannot be fitted in one fold over chunks (fold = {type(self).fold!r})."
+            )
         check_params(self)
         owner = type(self).__name__
         overview = chunks.overview()
@@ -371,7 +390,9 @@ class Predictor(Estimator):
             codes = self._encode_target(values, getattr(self, "classes_", None))
             self.absorb(statistic, table, codes, chunk.weight)
 
-        statistic = fold(self.statistic, chunks, update, backend=backend, workers=workers, title=f"{owner}: reading rows")
+        statistic = fold(
+            self.statistic, chunks, update, backend=backend, workers=workers, title=f"{owner}: reading rows"
+        )
         self.statistic_ = statistic
         self.conclude(statistic)
         return self
@@ -393,10 +414,24 @@ def take_rows(raw: RawTable, index: Array) -> RawTable:
     return dataclasses.replace(raw, columns=columns, n_rows=len(index))
 
 
-def _with_levels_of(part: Schema, known: Schema) -> Schema:
-    """The part's schema with forms and roles as first met, so that merging only adds levels and ranges."""
+def _schema_of_part(raw: RawTable, known: Schema) -> Schema:
+    """What a later part of the data adds to a schema: levels and ranges; kinds and roles stay as first decided."""
+    told = {
+        c.name: "aside"
+        if c.role == "aside"
+        else "date"
+        if c.expand_date
+        else "numeric"
+        if c.kind.name == "numeric"
+        else "nominal"
+        for c in known.columns
+    }
+    part = infer(raw, told)
     columns = tuple(
-        dataclasses.replace(p, kind=k.kind if k.role == "aside" else p.kind) for p, k in zip(part.columns, known.columns, strict=True)
+        dataclasses.replace(
+            p, kind=k.kind if k.role == "aside" else Kind(k.kind.name, p.kind.levels), role=k.role
+        )
+        for p, k in zip(part.columns, known.columns, strict=True)
     )
     return dataclasses.replace(part, columns=columns)
 
@@ -404,6 +439,11 @@ def _with_levels_of(part: Schema, known: Schema) -> Schema:
 @declared
 class Classifier(ClassifierMixin, Predictor):
     """A model of classes. Subclasses give ``probabilities(table)``; labels of any type go in and come out."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = bool(self.modest)
+        return tags
 
     def _encode_target(self, y: Array, classes: Any = None) -> Array:
         if classes is None:
@@ -424,7 +464,8 @@ class Classifier(ClassifierMixin, Predictor):
 
     def predict(self, X: Any) -> Array:
         """The most probable class of each row: classes[argmax p(y | x)]."""
-        return cast(Array, self.classes_[self.choice(self._rows(X))])
+        rows = self._rows(X)
+        return cast(Array, self.classes_[self.choice(rows)])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """p(y | x) for every class, in the order of ``classes_``."""
@@ -438,7 +479,7 @@ class Classifier(ClassifierMixin, Predictor):
     def _rows(self, X: Any) -> Any:
         """A typed table, or the sparse matrix itself for models that work on it."""
         check_is_fitted(self)
-        if self.accepts.sparse and type(X).__module__.startswith("scipy.sparse"):
+        if self.accepts.sparse and not self.schema_.columns and is_sparse(X):
             return self._aligned(X).matrix
         return self._table(X)
 
@@ -446,6 +487,11 @@ class Classifier(ClassifierMixin, Predictor):
 @declared
 class Regressor(RegressorMixin, Predictor):
     """A model of numbers. Subclasses give ``values(table)``."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = bool(self.modest)
+        return tags
 
     def _encode_target(self, y: Array, classes: Any = None) -> Array:
         return numbers_of(y, type(self).__name__)
@@ -502,4 +548,3 @@ class Transformer(TransformerMixin, Estimator):
         """Names of the columns that :meth:`transform` gives."""
         check_is_fitted(self)
         return np.array(self.names_out_, dtype=object)
-

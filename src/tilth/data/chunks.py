@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.data.infer import Kinds, Summary, decide, summarise
+from tilth.data.infer import Kinds, Summary, decide, listing_wanted, summarise
 from tilth.data.schema import Schema
 from tilth.data.table import RawTable, read
 from tilth.errors import SchemaError
@@ -35,9 +35,15 @@ class Overview:
     summaries: list[Summary] = field(default_factory=list)
     named: bool = True
     targets: set[Any] = field(default_factory=set)
+    chunks: Chunks | None = field(default=None, repr=False)
 
     def schema(self, kinds: Kinds = None) -> Schema:
-        """Kinds from the whole source."""
+        """Kinds from the whole source; numbers that the user calls levels cost another pass to list them."""
+        wanted = listing_wanted([s.name for s in self.summaries], kinds)
+        if self.chunks and any(
+            s.name in wanted and s.form in ("number", "integer") and not s.listed for s in self.summaries
+        ):
+            return decide(self.chunks.summaries(wanted), self.named, kinds)
         return decide(self.summaries, self.named, kinds)
 
     def labels(self, is_classifier: bool, owner: str) -> NDArray[Any]:
@@ -45,7 +51,9 @@ class Overview:
         if not is_classifier:
             return np.zeros(1)
         if len(self.targets) > MOST_CLASSES:
-            raise ValueError(f"{owner}: the target has more than {MOST_CLASSES} different values; it is no set of classes.")
+            raise ValueError(
+                f"{owner}: the target has more than {MOST_CLASSES} different values; it is no set of classes."
+            )
         return np.array(sorted(self.targets))
 
 
@@ -77,7 +85,11 @@ class Chunks:
             table = table.without(self.weight)
         if self.target is not None:
             column = table.column(self.target)
-            y = np.array([*column.levels, None], dtype=object)[column.values] if column.levels else column.values
+            y = (
+                np.array([*column.levels, None], dtype=object)[column.values]
+                if column.levels
+                else column.values
+            )
             table = table.without(self.target)
         return Chunk(table, y, weight)
 
@@ -97,20 +109,22 @@ class Chunks:
             rows = self.source.iloc[part] if hasattr(self.source, "iloc") else self.source[part]
             yield rows, None if self.y is None else np.asarray(self.y)[part]
 
+    def summaries(self, wanted: Sequence[str] = ()) -> list[Summary]:
+        """Summaries of all columns from one pass; ``wanted`` names number columns to list value by value."""
+        return functools.reduce(_added, (summarise(chunk.table, wanted) for chunk in self), [])
+
     @functools.cached_property
     def _overview(self) -> Overview:
-        overview = Overview()
+        overview = Overview(chunks=self)
         for chunk in self:
-            summaries = summarise(chunk.table)
-            if overview.summaries:
-                names = [s.name for s in overview.summaries]
-                if names != chunk.table.names:
-                    raise SchemaError(f"A later chunk has other columns: {chunk.table.names} instead of {names}.")
-                overview.summaries = [a + b for a, b in zip(overview.summaries, summaries, strict=True)]
-            else:
-                overview.summaries, overview.named = summaries, chunk.table.named
+            overview.named = chunk.table.named
+            overview.summaries = _added(overview.summaries, summarise(chunk.table))
             if chunk.target is not None and len(overview.targets) <= MOST_CLASSES:
-                overview.targets |= set(np.unique(chunk.target.astype(str) if chunk.target.dtype == object else chunk.target).tolist())
+                overview.targets |= set(
+                    np.unique(
+                        chunk.target.astype(str) if chunk.target.dtype == object else chunk.target
+                    ).tolist()
+                )
         return overview
 
     def overview(self) -> Overview:
@@ -118,7 +132,24 @@ class Chunks:
         return self._overview
 
 
-def chunks(source: Any, target: str | None = None, *, weight: str | None = None, rows: int = CHUNK_ROWS, y: Any = None) -> Chunks:
+def _added(total: list[Summary], more: list[Summary]) -> list[Summary]:
+    """Summaries of the rows so far and of the next chunk, column by column."""
+    if not total:
+        return more
+    names, found = [s.name for s in total], [s.name for s in more]
+    if names != found:
+        raise SchemaError(f"A later chunk has other columns: {found} instead of {names}.")
+    return [a + b for a, b in zip(total, more, strict=True)]
+
+
+def chunks(
+    source: Any,
+    target: str | None = None,
+    *,
+    weight: str | None = None,
+    rows: int = CHUNK_ROWS,
+    y: Any = None,
+) -> Chunks:
     """Cut a table, CSV or parquet file into chunks.
 
     Parameters
@@ -138,7 +169,9 @@ CSV_MISSING = ["", "NA", "N/A", "NaN", "nan", "?"]
 def _csv_pieces(path: Path, rows: int) -> Iterator[Any]:
     import pandas as pd
 
-    with pd.read_csv(path, chunksize=rows, keep_default_na=False, na_values=CSV_MISSING, low_memory=False) as reader:
+    with pd.read_csv(
+        path, chunksize=rows, keep_default_na=False, na_values=CSV_MISSING, low_memory=False
+    ) as reader:
         yield from reader
 
 

@@ -11,7 +11,18 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from tilth.data.schema import ColumnSpec, Schema, table_text
-from tilth.data.steps import Bins, Drop, FittedStep, ForgetOrder, Impute, IntegerCodes, OneHot, OwnCategory, RankScores, Step
+from tilth.data.steps import (
+    Bins,
+    Drop,
+    FittedStep,
+    ForgetOrder,
+    Impute,
+    IntegerCodes,
+    OneHot,
+    OwnCategory,
+    RankScores,
+    Step,
+)
 from tilth.data.table import Table
 from tilth.data.weighted import Weight
 from tilth.errors import SchemaError
@@ -93,7 +104,11 @@ class Plan:
                 continue
             verbs = ", then ".join(s.step.verb for s in done) or "as it is"
             rows.append((spec.name, spec.kind.name, verbs, _details(spec, done)))
-        used = len({s for n, s in self.origin().items() if n in self.outputs}) if self.outputs else len(self.schema.features)
+        used = (
+            len({s for n, s in self.origin().items() if n in self.outputs})
+            if self.outputs
+            else len(self.schema.features)
+        )
         head = f"Plan for {self.owner or 'the model'}: {used} of {len(self.schema)} columns used"
         if self.outputs and len(self.outputs) != used:
             head += f", {len(self.outputs)} after conversion"
@@ -143,7 +158,7 @@ def plan(
     bins : the step that turns numbers into levels where a model takes no numbers.
 
     >>> from tilth.data.infer import infer
-    >>> print(plan(infer({"age": [31.0, 47.0], "job": ["cook", "nurse"]}), Accepts()))
+    >>> print(plan(infer({"age": [31.5, 47.0], "job": ["cook", "nurse"]}), Accepts()))
     Plan for the model: 2 of 2 columns used
       age  numeric  as it is  numbers
       job  nominal  one-hot   text with 2 levels; nominal is not taken by the model
@@ -173,7 +188,11 @@ def _steps_for(
     """Steps of one column; its kind is followed through each step, so that later steps see what earlier ones made."""
     out: list[FittedStep] = []
     kind = spec.kind.name
-    names = [spec.name] if not spec.expand_date else [f"{spec.name}.{p}" for p in ("year", "month", "day", "weekday", "days")]
+    names = (
+        [spec.name]
+        if not spec.expand_date
+        else [f"{spec.name}.{p}" for p in ("year", "month", "day", "weekday", "days")]
+    )
 
     target = _target_kind(kind, accepts)
     if target != kind:
@@ -188,7 +207,11 @@ def _steps_for(
     if spec.has_missing or missing not in ("auto", "error"):
         handled = _missing_step(spec, kind, target, accepts, missing, owner)
         if handled is not None:
-            out.append(FittedStep(handled, names, reason="" if spec.has_missing else "in case a value is missing later"))
+            out.append(
+                FittedStep(
+                    handled, names, reason="" if spec.has_missing else "in case a value is missing later"
+                )
+            )
             if isinstance(handled, OwnCategory):
                 kind = "nominal"
                 target = _target_kind(kind, accepts)
@@ -207,7 +230,11 @@ def _target_kind(kind: str, accepts: Accepts) -> str:
     """The kind to turn a column into: itself if taken, else the nearest kind that is."""
     if accepts.kind(kind):
         return kind
-    for target in {"ordinal": ("numeric", "nominal"), "nominal": ("numeric",), "numeric": ("ordinal", "nominal")}[kind]:
+    for target in {
+        "ordinal": ("numeric", "nominal"),
+        "nominal": ("numeric",),
+        "numeric": ("ordinal", "nominal"),
+    }[kind]:
         if accepts.kind(target):
             return target
     raise SchemaError(f"No conversion leads from {kind} to what the model takes ({accepts}).")
@@ -250,5 +277,3 @@ def _united(steps: list[FittedStep]) -> list[FittedStep]:
         else:
             groups[key] = replace(step, inputs=list(step.inputs))
     return [groups[key] for key in sorted(groups, key=lambda k: k[0])]
-
-

@@ -71,7 +71,9 @@ class Formula:
         if isinstance(node, ast.Name):
             name = self._quoted.get(node.id, node.id)
             if name not in columns:
-                raise ValueError(f"The formula {self.text!r} needs a numeric column {name!r}; there is {sorted(columns)}.")
+                raise ValueError(
+                    f"The formula {self.text!r} needs a numeric column {name!r}; there is {sorted(columns)}."
+                )
             return columns[name]
         if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
             return _BINARY[type(node.op)](self._value(node.left, columns), self._value(node.right, columns))

@@ -49,6 +49,8 @@ class Summary:
     levels: dict[Level, int] = field(default_factory=dict)
     ordered: bool = False
     all_distinct: bool = False
+    #: Whether ``few`` holds every number on request, however many there are.
+    listed: bool = False
     #: The values behind ``all_distinct``, as long as they are few enough to keep.
     seen: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
 
@@ -66,7 +68,8 @@ class Summary:
             for number, count in b.few.items():
                 few[number] = few.get(number, 0) + count
         low, high = float(np.fmin(a.low, b.low)), float(np.fmax(a.high, b.high))
-        if few is not None and high - low > FEW and a.form != "text":
+        listed = a.listed and b.listed
+        if high - low > FEW and not listed:
             few = None
         seen = None
         if a.seen is not None and b.seen is not None and len(a.seen) + len(b.seen) <= MANY_LEVELS:
@@ -88,6 +91,7 @@ class Summary:
             levels,
             a.ordered and b.ordered,
             a.all_distinct and b.all_distinct and distinct,
+            listed,
             seen,
         )
 
@@ -107,7 +111,9 @@ def _as_text(s: Summary) -> Summary:
     if s.form in ("number", "integer"):
         if s.few is None:
             # Numbers too many to list: the ends stand for them, which is all the number rule looks at.
-            return replace(s, form="text", levels={level_key(s.low): 1, level_key(s.high): s.n_rows - s.n_missing - 1})
+            return replace(
+                s, form="text", levels={level_key(s.low): 1, level_key(s.high): s.n_rows - s.n_missing - 1}
+            )
         return replace(s, form="text", levels={level_key(k): n for k, n in s.few.items()})
     return replace(s, form="text", ordered=False, levels={level_key(k): n for k, n in s.levels.items()})
 
@@ -145,7 +151,16 @@ def _summarise_matrix(table: RawTable, wanted: set[str]) -> list[Summary]:
     else:
         low, high, missing, infinite = _core.column_facts(matrix)
     summaries = [
-        Summary(c.name, c.form, n, int(missing[j]), float(low[j]), float(high[j]), int(infinite[j]), c.form == "integer")
+        Summary(
+            c.name,
+            c.form,
+            n,
+            int(missing[j]),
+            float(low[j]),
+            float(high[j]),
+            int(infinite[j]),
+            c.form == "integer",
+        )
         for j, c in enumerate(table.columns)
     ]
     if wanted and matrix.dtype.kind in "iu" and matrix.size and (high - low).max() < SPAN_LIMIT:
@@ -153,7 +168,7 @@ def _summarise_matrix(table: RawTable, wanted: set[str]) -> list[Summary]:
         for j, summary in enumerate(summaries):
             if summary.name in wanted:
                 found = np.flatnonzero(flags[offsets[j] : offsets[j + 1]]) + int(low[j])
-                summary.few = dict.fromkeys(map(float, found), 1)
+                summary.few, summary.listed = dict.fromkeys(map(float, found), 1), True
         wanted = set()
     for j, summary in enumerate(summaries):
         if table.named or summary.name in wanted:
@@ -162,14 +177,18 @@ def _summarise_matrix(table: RawTable, wanted: set[str]) -> list[Summary]:
 
 
 def _distinct(values: Any) -> dict[float, int]:
-    found, counts = np.unique(values[~np.isnan(values)] if values.dtype.kind == "f" else values, return_counts=True)
+    found, counts = np.unique(
+        values[~np.isnan(values)] if values.dtype.kind == "f" else values, return_counts=True
+    )
     return dict(zip(map(float, found), map(int, counts), strict=True))
 
 
 def _summarise_column(column: RawColumn, wanted: bool) -> Summary:
     values, n = column.values, len(column.values)
     if column.form in ("number", "integer"):
-        low, high, missing, infinite = (v[0] for v in _core.column_facts(values.astype(np.float64).reshape(-1, 1)))
+        low, high, missing, infinite = (
+            v[0] for v in _core.column_facts(values.astype(np.float64).reshape(-1, 1))
+        )
         summary = Summary(column.name, column.form, n, int(missing), float(low), float(high), int(infinite))
         _add_number_facts(summary, values, wanted)
         return summary
@@ -178,14 +197,16 @@ def _summarise_column(column: RawColumn, wanted: bool) -> Summary:
     counts = np.bincount(values[values >= 0], minlength=len(column.levels))
     keep = range(len(column.levels)) if column.form == "level" else np.flatnonzero(counts)[:MANY_LEVELS]
     levels = {column.levels[i]: int(counts[i]) for i in keep}
-    return Summary(column.name, column.form, n, int((values < 0).sum()), levels=levels, ordered=column.ordered)
+    return Summary(
+        column.name, column.form, n, int((values < 0).sum()), levels=levels, ordered=column.ordered
+    )
 
 
 def _add_number_facts(s: Summary, values: Any, wanted: bool) -> None:
     """Whether numbers are whole, which they are if few, and whether those under an identifier's name all differ."""
     s.whole = s.form == "integer" or _all_whole(values)
     if wanted or (s.whole and not s.high - s.low > FEW):
-        s.few = _distinct(values)
+        s.few, s.listed = _distinct(values), wanted
     if s.whole and s.n_missing == 0 and s.high - s.low >= s.n_rows - 1 and _ID_NAME.search(s.name):
         found = np.unique(values).astype(np.float64)
         s.all_distinct = len(found) == s.n_rows
@@ -254,7 +275,9 @@ def rule_text_numbers(s: Summary, named: bool) -> Decision | None:
     reason = "text that reads as numbers"
     if tokens:
         cells = sum(s.levels[v] for v in tokens)
-        reason += f"; {cells} cell{'s' * (cells > 1)} {', '.join(repr(t) for t in tokens[:3])} taken as missing"
+        reason += (
+            f"; {cells} cell{'s' * (cells > 1)} {', '.join(repr(t) for t in tokens[:3])} taken as missing"
+        )
     return Decision(Kind("numeric"), reason)
 
 
@@ -263,7 +286,9 @@ def rule_text_dates(s: Summary, named: bool) -> Decision | None:
     if s.form != "text" or not s.levels or not all(_DATE_TEXT.match(str(v)) for v in list(s.levels)[:1000]):
         return None
     return Decision(
-        nominal(), f"text that reads as dates: convert it and say kinds={{{s.name!r}: 'date'}} to use it", "aside"
+        nominal(),
+        f"text that reads as dates: convert it and say kinds={{{s.name!r}: 'date'}} to use it",
+        "aside",
     )
 
 
@@ -273,7 +298,7 @@ def rule_scale(s: Summary, named: bool) -> Decision | None:
     if s.form != "text" or not 2 <= len(words) <= 12 or len(words) < len(s.levels):
         return None
     for scale in SCALES:
-        if all(w in scale for w in words) and len(words) >= 3 or set(words) == {"low", "high"}:
+        if (all(w in scale for w in words) and len(words) >= 3) or set(words) == {"low", "high"}:
             ordered = sorted(words, key=lambda w: scale.index(w) if w in scale else ("low", "high").index(w))
             levels = tuple(words[w] for w in ordered)
             return Decision(Kind("ordinal", levels), "words of a scale: " + " < ".join(map(str, levels)))
@@ -308,7 +333,10 @@ def rule_intervals(s: Summary, named: bool) -> Decision | None:
     if intervals < len(places) - 1 and not (intervals and len(places) <= 6):
         return None
     levels = tuple(sorted(places, key=lambda v: places[v]))
-    return Decision(Kind("ordinal", levels), "intervals in order: " + " < ".join(map(str, levels[:4])) + " ..."[: 4 * (len(levels) > 4)])
+    return Decision(
+        Kind("ordinal", levels),
+        "intervals in order: " + " < ".join(map(str, levels[:4])) + " ..."[: 4 * (len(levels) > 4)],
+    )
 
 
 def rule_near_unique_text(s: Summary, named: bool) -> Decision | None:
@@ -334,7 +362,13 @@ def rule_text(s: Summary, named: bool) -> Decision | None:
 
 def rule_number_id(s: Summary, named: bool) -> Decision | None:
     """A named column of whole numbers that never repeat and is called an id is an id: two witnesses."""
-    if named and s.form in ("integer", "number") and s.all_distinct and s.n_rows > 1 and _ID_NAME.search(s.name):
+    if (
+        named
+        and s.form in ("integer", "number")
+        and s.all_distinct
+        and s.n_rows > 1
+        and _ID_NAME.search(s.name)
+    ):
         return Decision(
             Kind("numeric"),
             f"whole numbers, all different, under an identifier's name (kinds={{{s.name!r}: 'numeric'}} to keep it)",
@@ -385,8 +419,12 @@ def infer(X: Any, kinds: Kinds = None) -> Schema:
         if kinds not in (None, "numeric"):
             raise SchemaError("A sparse matrix has numeric columns only; kinds does not apply to it.")
         return Schema((), named=False, width=table.width)
-    wanted = [n for n in table.names if _word(_override(kinds, n)) in ("nominal", "ordinal")]
-    return decide(summarise(table, wanted), table.named, kinds)
+    return decide(summarise(table, listing_wanted(table.names, kinds)), table.named, kinds)
+
+
+def listing_wanted(names: Sequence[str], kinds: Kinds) -> list[str]:
+    """The columns whose every distinct number must be known, since the user calls them nominal or ordinal."""
+    return [n for n in names if _word(_override(kinds, n)) in ("nominal", "ordinal")]
 
 
 def decide(summaries: Sequence[Summary], named: bool, kinds: Kinds = None) -> Schema:
@@ -395,7 +433,11 @@ def decide(summaries: Sequence[Summary], named: bool, kinds: Kinds = None) -> Sc
     if isinstance(kinds, Mapping):
         for unknown in [k for k in kinds if k not in names]:
             near = get_close_matches(str(unknown), names, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else f"; the columns are {', '.join(map(repr, names[:12]))}."
+            hint = (
+                f"; did you mean {near[0]!r}?"
+                if near
+                else f"; the columns are {', '.join(map(repr, names[:12]))}."
+            )
             raise SchemaError(f"kinds names a column {unknown!r} that is not in the table{hint}")
     columns = []
     for s in summaries:
@@ -438,12 +480,18 @@ def _told(s: Summary, override: Override) -> Decision:
         return Decision(Kind("numeric") if s.form != "text" else nominal(), "as told: left out", "aside")
     if word == "date":
         if s.form != "date":
-            raise SchemaError(f"Column {s.name!r} is said to hold dates but holds {s.form}; use pandas.to_datetime first.")
-        return Decision(Kind("numeric"), "as told: expanded into year, month, day, weekday, days", expand_date=True)
+            raise SchemaError(
+                f"Column {s.name!r} is said to hold dates but holds {s.form}; use pandas.to_datetime first."
+            )
+        return Decision(
+            Kind("numeric"), "as told: expanded into year, month, day, weekday, days", expand_date=True
+        )
     if word == "numeric":
         if s.form in ("text", "level") and any(parse_number(v) is None for v in s.levels):
             bad = next(v for v in s.levels if parse_number(v) is None)
-            raise SchemaError(f"Column {s.name!r} is said to be numeric, but {bad!r} does not read as a number.")
+            raise SchemaError(
+                f"Column {s.name!r} is said to be numeric, but {bad!r} does not read as a number."
+            )
         return Decision(Kind("numeric"), "as told")
     if word not in ("nominal", "ordinal"):
         raise SchemaError(
@@ -451,7 +499,13 @@ def _told(s: Summary, override: Override) -> Decision:
             f"got {override!r}."
         )
     present = _levels_present(s)
-    given = override.levels if isinstance(override, Kind) else () if isinstance(override, str) else tuple(override)
+    given = (
+        override.levels
+        if isinstance(override, Kind)
+        else ()
+        if isinstance(override, str)
+        else tuple(override)
+    )
     if given:
         keys = {level_key(v) for v in given}
         if len(keys) < len(given):
@@ -463,7 +517,9 @@ def _told(s: Summary, override: Override) -> Decision:
                 f"kinds[{s.name!r}] = {list(given)} does not list."
             )
         joiner = " < " if word == "ordinal" else ", "
-        return Decision(Kind(word, tuple(map(plain_level, given))), "as told: " + joiner.join(map(str, given[:6])))  # type: ignore[arg-type]
+        return Decision(
+            Kind(word, tuple(map(plain_level, given))), "as told: " + joiner.join(map(str, given[:6]))
+        )  # type: ignore[arg-type]
     if word == "nominal":
         return Decision(Kind("nominal", tuple(sort_levels(present))), "as told")
     return _told_ordinal(s, present)
@@ -472,7 +528,9 @@ def _told(s: Summary, override: Override) -> Decision:
 def _told_ordinal(s: Summary, present: list[Level]) -> Decision:
     """Ordinal without a stated order: numbers have one, and so have scales and intervals; other words do not."""
     if s.ordered or all(not isinstance(v, str) for v in present):
-        return Decision(Kind("ordinal", tuple(present if s.ordered else sort_levels(present))), "as told, by value")
+        return Decision(
+            Kind("ordinal", tuple(present if s.ordered else sort_levels(present))), "as told, by value"
+        )
     for rule in (rule_scale, rule_intervals):
         found = rule(s, True)
         if found:

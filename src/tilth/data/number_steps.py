@@ -50,7 +50,9 @@ class MinMax(Step):
     """(x - min) / (max - min) into [0, 1]; new values outside are clipped or kept."""
 
     verb: ClassVar[str] = "min-max"
-    outside: str = param("keep", options=("keep", "clip"), doc="What becomes of new values outside the range.")
+    outside: str = param(
+        "keep", options=("keep", "clip"), doc="What becomes of new values outside the range."
+    )
 
     def learn(self, column: Column, weight: Weight = None) -> State:
         """Smallest and largest value."""
@@ -176,7 +178,9 @@ class Log(Step):
         low = float(x.min()) if x.size else 1.0
         shift = (0.0 if low > 0 else 1.0 - low) if self.shift is None else float(self.shift)
         if low + shift <= 0:
-            raise ValueError(f"Log: column {column.name!r} has {low:g}, so x + {shift:g} is not positive; give a larger shift.")
+            raise ValueError(
+                f"Log: column {column.name!r} has {low:g}, so x + {shift:g} is not positive; give a larger shift."
+            )
         return {"shift": shift, "skew_before": _skew(x, w), "skew_after": _skew(np.log(x + shift), w)}
 
     def convert(self, column: Column, state: State) -> list[Column]:
@@ -215,7 +219,9 @@ class Waterfall(Step):
         if self.knots is not None:
             given = np.asarray(self.knots, dtype=np.float64)
             if not given.size or (np.diff(given) <= 0).any():
-                raise ValueError(f"Waterfall: knots must be at least one number, ascending; got {list(self.knots)}.")
+                raise ValueError(
+                    f"Waterfall: knots must be at least one number, ascending; got {list(self.knots)}."
+                )
             return {"knots": given}
         inner = weighted.quantile(column.values, list(np.arange(1, self.n_ranges) / self.n_ranges), weight)
         return {"knots": np.unique(inner)}
@@ -239,7 +245,9 @@ class Denoise(Step):
 
     verb: ClassVar[str] = "denoise"
     window: int = param(5, low=1, high=10001, doc="Rows in the window, made odd.")
-    method: str = param("median", options=("median", "mean"), doc="The median keeps steps, the mean does not.")
+    method: str = param(
+        "median", options=("median", "mean"), doc="The median keeps steps, the mean does not."
+    )
 
     def convert(self, column: Column, state: State) -> list[Column]:
         """Smoothed values; the ends repeat the outermost value."""
@@ -249,7 +257,9 @@ class Denoise(Step):
         padded = np.pad(column.values, half, mode="edge")
         windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1)
         if not np.isnan(padded).any():
-            return _same(column, np.median(windows, axis=1) if self.method == "median" else windows.mean(axis=1))
+            return _same(
+                column, np.median(windows, axis=1) if self.method == "median" else windows.mean(axis=1)
+            )
         # A missing cell takes no part in its neighbours' windows, and stays missing itself.
         smoothed = np.full(len(column.values), np.nan)
         kept = ~np.isnan(column.values)
@@ -273,7 +283,9 @@ class Polynomial(Step):
         for d in range(1, self.degree + 1):
             pool = itertools.combinations_with_replacement(range(p), d)
             combos += [c for c in pool if self.interactions or len(set(c)) == 1]
-        powers = np.array([[c.count(j) for j in range(p)] for c in combos], dtype=np.int32).reshape(len(combos), p)
+        powers = np.array([[c.count(j) for j in range(p)] for c in combos], dtype=np.int32).reshape(
+            len(combos), p
+        )
         return [{"powers": powers}] + [{} for _ in columns[1:]]
 
     def convert_all(self, columns: Sequence[Column], states: Sequence[State]) -> list[list[Column]]:
@@ -330,6 +342,11 @@ class Features(Step):
         groups[-1] = groups[-1] + made
         return groups
 
+    def tell(self, state: State) -> str:
+        """The formulas."""
+        named = (self.formulas or {}).items()
+        return "; ".join(f"{name} = {'a function' if callable(f) else f}" for name, f in named)
+
 
 @declared
 class RandomProjection(Step):
@@ -340,8 +357,12 @@ class RandomProjection(Step):
     """
 
     verb: ClassVar[str] = "project"
-    n_components: int | None = param(None, low=1, doc="k; None takes the least that the lemma allows for eps.")
-    eps: float = param(0.5, low=0, low_open=True, high=0.999, doc="Largest relative error of a squared distance.")
+    n_components: int | None = param(
+        None, low=1, doc="k; None takes the least that the lemma allows for eps."
+    )
+    eps: float = param(
+        0.5, low=0, low_open=True, high=0.999, doc="Largest relative error of a squared distance."
+    )
     random_state: int = param(0, low=0, doc="Seed of the draw.")
 
     def learn_all(self, columns: Sequence[Column], weight: Weight = None) -> list[State]:

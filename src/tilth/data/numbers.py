@@ -8,7 +8,23 @@ from typing import Any
 
 #: Cells that can only mean "no value" in a column of numbers.
 MISSING_TOKENS = frozenset(
-    {"", "?", "-", "--", ".", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "missing", "unknown", "not available"}
+    {
+        "",
+        "?",
+        "-",
+        "--",
+        ".",
+        "na",
+        "n/a",
+        "#n/a",
+        "nan",
+        "null",
+        "none",
+        "nil",
+        "missing",
+        "unknown",
+        "not available",
+    }
 )
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?$")

@@ -151,6 +151,7 @@ def table_text(rows: list[tuple[str, ...]], indent: str = "  ") -> str:
         return ""
     widths = [min(28, max(len(r[i]) for r in rows)) for i in range(len(rows[0]) - 1)]
     return "\n".join(
-        indent + "  ".join([f"{cell:<{w}}" for cell, w in zip(row, widths, strict=False)] + [row[-1]]).rstrip()
+        indent
+        + "  ".join([f"{cell:<{w}}" for cell, w in zip(row, widths, strict=False)] + [row[-1]]).rstrip()
         for row in rows
     )

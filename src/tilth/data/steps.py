@@ -138,7 +138,9 @@ class SelectKinds(Step):
         wanted = (self.keep,) if isinstance(self.keep, str) else tuple(self.keep)
         unknown = [word for word in wanted if word not in OPERATIONS]
         if unknown or not wanted:
-            raise ValueError(f"SelectKinds: keep must name kinds among {', '.join(OPERATIONS)}; got {self.keep!r}.")
+            raise ValueError(
+                f"SelectKinds: keep must name kinds among {', '.join(OPERATIONS)}; got {self.keep!r}."
+            )
         return [column] if column.kind.name in wanted else []
 
 
@@ -191,7 +193,11 @@ class IntegerCodes(Step):
 
     def convert(self, column: Column, state: State) -> list[Column]:
         """The code as a number; missing and unseen become NaN."""
-        return [Column(column.name, NUMERIC, np.where(column.values < 0, np.nan, column.values).astype(np.float64))]
+        return [
+            Column(
+                column.name, NUMERIC, np.where(column.values < 0, np.nan, column.values).astype(np.float64)
+            )
+        ]
 
     def invert(self, column: Column, state: State) -> list[Column]:
         """The levels that codes stand for; a number that is no code becomes missing."""
@@ -266,10 +272,16 @@ class Bins(Step):
     """
 
     verb: ClassVar[str] = "bins"
-    method: str = param("frequency", options=("width", "frequency", "kmeans"), doc="How boundaries are chosen.")
+    method: str = param(
+        "frequency", options=("width", "frequency", "kmeans"), doc="How boundaries are chosen."
+    )
     n_bins: int = param(5, low=2, high=1000, doc="Number of bins wanted.", tune=(2, 20))
-    names: tuple[str, ...] | None = param(None, doc="Names of the bins, lowest first; low/medium/high by default.")
-    edges: tuple[float, ...] | None = param(None, doc="Inner boundaries by hand, ascending; overrides method.")
+    names: tuple[str, ...] | None = param(
+        None, doc="Names of the bins, lowest first; low/medium/high by default."
+    )
+    edges: tuple[float, ...] | None = param(
+        None, doc="Inner boundaries by hand, ascending; overrides method."
+    )
 
     def learn(self, column: Column, weight: Weight = None) -> State:
         """Inner edges, bin names and the weight in each bin."""
@@ -281,7 +293,9 @@ class Bins(Step):
         elif not x.size:
             inner = np.empty(0)
         else:
-            maker = {"width": _equal_width, "frequency": _equal_frequency, "kmeans": _kmeans_edges}[self.method]
+            maker = {"width": _equal_width, "frequency": _equal_frequency, "kmeans": _kmeans_edges}[
+                self.method
+            ]
             inner = maker(x, w, self.n_bins)
         counts = np.bincount(np.searchsorted(inner, x, side="left"), w, minlength=len(inner) + 1)
         return {"edges": inner, "names": self._names(inner), "counts": counts, "wanted": self.n_bins}
@@ -297,7 +311,11 @@ class Bins(Step):
         if n in BIN_NAMES:
             return list(BIN_NAMES[n])
         ends = [f"{v:.6g}" for v in inner]
-        return [f"<= {ends[0]}", *(f"{a} to {b}" for a, b in zip(ends, ends[1:], strict=False)), f"> {ends[-1]}"] if ends else ["all"]
+        return (
+            [f"<= {ends[0]}", *(f"{a} to {b}" for a, b in zip(ends, ends[1:], strict=False)), f"> {ends[-1]}"]
+            if ends
+            else ["all"]
+        )
 
     def convert(self, column: Column, state: State) -> list[Column]:
         """An ordinal column of bin codes."""
@@ -307,7 +325,9 @@ class Bins(Step):
 
     def tell(self, state: State) -> str:
         """Boundaries, and whether ties kept the counts apart."""
-        edges = ", ".join(f"{v:.4g}" for v in state["edges"][:6]) + (" ..." if len(state["edges"]) > 6 else "")
+        edges = ", ".join(f"{v:.4g}" for v in state["edges"][:6]) + (
+            " ..." if len(state["edges"]) > 6 else ""
+        )
         return f"{len(state['names'])} bins at {edges}{self.tie_note(state)}"
 
     def tie_note(self, state: State) -> str:
@@ -337,34 +357,54 @@ def _equal_frequency(x: NDArray[Any], w: NDArray[Any], n_bins: int) -> NDArray[n
     return (values[cut] + values[cut + 1]) / 2
 
 
+#: One-dimensional k-means is exact up to this many distinct values; more are first put into this many groups.
+KMEANS_GROUPS = 1024
+
+
 def _kmeans_edges(x: NDArray[Any], w: NDArray[Any], n_bins: int) -> NDArray[np.float64]:
-    """Lloyd's iteration on sorted distinct values, started from quantiles and from equal widths; the better is kept."""
+    """Edges halfway between the centres of the k-means solution, found by dynamic programming on sorted values."""
     values, place = np.unique(x, return_inverse=True)
-    n_bins = min(n_bins, len(values))
     mass = np.bincount(place, w)
-    cum_w, cum_x = np.cumsum(mass), np.cumsum(mass * values)
-    total_square = float((mass * values**2).sum())
-    best, best_cost = np.empty(0), np.inf
-    spread = (np.arange(n_bins) + 0.5) / n_bins
-    starts = (
-        values[np.searchsorted(cum_w, spread * cum_w[-1]).clip(max=len(values) - 1)],
-        values[0] + spread * (values[-1] - values[0]),
-    )
-    for centres in map(np.unique, starts):
-        for _ in range(200):
-            edges = (centres[:-1] + centres[1:]) / 2
-            last = np.searchsorted(values, edges, side="right") - 1
-            bounds = np.unique(np.concatenate([[-1], last, [len(values) - 1]]))
-            bw = np.diff(np.concatenate([[0.0], cum_w])[bounds + 1])
-            bx = np.diff(np.concatenate([[0.0], cum_x])[bounds + 1])
-            moved = bx / bw
-            if len(moved) == len(centres) and np.allclose(moved, centres, rtol=0, atol=1e-12 * np.abs(values).max()):
-                break
-            centres = moved
-        cost = total_square - float((bx**2 / bw).sum())
-        if cost < best_cost - 1e-12 * abs(total_square):
-            best, best_cost = (centres[:-1] + centres[1:]) / 2, cost
-    return best
+    middle = values.mean()
+    total = np.cumsum(mass)
+    shares = (total - mass) / total[-1] * KMEANS_GROUPS
+    _, group = np.unique(shares.astype(np.int64), return_inverse=True)
+    if len(values) <= KMEANS_GROUPS:
+        group = np.arange(len(values))
+    moved = values - middle
+    sums = [np.concatenate([[0.0], np.cumsum(np.bincount(group, mass * moved**k))]) for k in (0, 1, 2)]
+    ends = _cheapest_cuts(sums[0], sums[1], sums[2], min(n_bins, group[-1] + 1))
+    centres = np.diff(sums[1][ends]) / np.diff(sums[0][ends])
+    weight, first = (np.concatenate([[0.0], np.cumsum(mass * moved**k)]) for k in (0, 1))
+    # Lloyd's rounds move the cuts inside the groups; an exact solution stays where it is.
+    for _ in range(100):
+        cuts = np.searchsorted(moved, (centres[:-1] + centres[1:]) / 2, side="right")
+        cuts = np.unique(np.concatenate([[0], cuts, [len(moved)]]))
+        better = np.diff(first[cuts]) / np.diff(weight[cuts])
+        if np.array_equal(better, centres):
+            break
+        centres = better
+    return np.asarray((centres[:-1] + centres[1:]) / 2 + middle)
+
+
+def _cheapest_cuts(
+    weight: NDArray[np.float64], first: NDArray[np.float64], second: NDArray[np.float64], k: int
+) -> NDArray[np.int64]:
+    """Where to cut sorted groups into k runs of least total squared deviation, from prefix sums of w, w x, w x^2."""
+    m = len(weight) - 1
+    width = weight[None, :] - weight[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cost = second[None, :] - second[:, None] - (first[None, :] - first[:, None]) ** 2 / width
+    cost[np.tril_indices(m + 1)] = np.inf
+    best, back = cost[0], np.zeros((k, m + 1), dtype=np.int64)
+    for run in range(1, k):
+        options = best[:, None] + cost
+        back[run] = options.argmin(axis=0)
+        best = options.min(axis=0)
+    ends = [m]
+    for run in range(k - 1, 0, -1):
+        ends.append(int(back[run, ends[-1]]))
+    return np.array([0, *reversed(ends)], dtype=np.int64)
 
 
 # ---------------------------------------------------------------------------------------------------------- missing
@@ -391,9 +431,13 @@ class Impute(Step):
         if column.kind.name != "numeric":
             counts = weighted.code_counts(column.values, len(column.kind.levels), weight)
             if not counts.any():
-                raise SchemaError(f"Impute: column {column.name!r} has no value to learn a mode from; leave it out.")
+                raise SchemaError(
+                    f"Impute: column {column.name!r} has no value to learn a mode from; leave it out."
+                )
             ordered = column.kind.name == "ordinal" and self.method == "median" and counts.sum() > 0
-            code = int(np.searchsorted(np.cumsum(counts), counts.sum() / 2)) if ordered else int(counts.argmax())
+            code = (
+                int(np.searchsorted(np.cumsum(counts), counts.sum() / 2)) if ordered else int(counts.argmax())
+            )
             return {"fill": code, "level": column.kind.levels[code], "share": share}
         mean, sd = weighted.mean_sd(column.values, weight)
         if self.method == "mean":
@@ -405,14 +449,23 @@ class Impute(Step):
             counts = np.bincount(inverse, weighted.present(column.values, weight)[1])
             fill = float(values[counts.argmax()]) if values.size else float("nan")
         if fill != fill:
-            raise SchemaError(f"Impute: column {column.name!r} has no value to learn a {self.method} from; leave it out.")
+            raise SchemaError(
+                f"Impute: column {column.name!r} has no value to learn a {self.method} from; leave it out."
+            )
         filled = np.where(missing, fill, column.values)
-        return {"fill": fill, "share": share, "sd_before": sd, "sd_after": weighted.mean_sd(filled, weight)[1]}
+        return {
+            "fill": fill,
+            "share": share,
+            "sd_before": sd,
+            "sd_after": weighted.mean_sd(filled, weight)[1],
+        }
 
     def convert(self, column: Column, state: State) -> list[Column]:
         """The filled column, and the indicator if asked for."""
         gone = column.missing
-        filled = Column(column.name, column.kind, np.where(gone, state["fill"], column.values).astype(column.values.dtype))
+        filled = Column(
+            column.name, column.kind, np.where(gone, state["fill"], column.values).astype(column.values.dtype)
+        )
         if not self.indicator:
             return [filled]
         return [filled, Column(f"{column.name}_missing", NUMERIC, gone.astype(np.float64))]
@@ -441,7 +494,10 @@ class OwnCategory(Step):
         name = MISSING_LEVEL
         while name in keys:
             name = f"({name})"
-        return {"level": name, "share": float(np.average(column.values < 0, weights=weight)) if len(column.values) else 0.0}
+        return {
+            "level": name,
+            "share": float(np.average(column.values < 0, weights=weight)) if len(column.values) else 0.0,
+        }
 
     def convert(self, column: Column, state: State) -> list[Column]:
         """A nominal column with one level more; an unseen level stays unseen."""
@@ -463,4 +519,7 @@ class MissingIndicator(Step):
 
     def convert(self, column: Column, state: State) -> list[Column]:
         """The column and its indicator."""
-        return [Column(column.name, column.kind, column.values), Column(f"{column.name}_missing", NUMERIC, column.missing.astype(np.float64))]
+        return [
+            Column(column.name, column.kind, column.values),
+            Column(f"{column.name}_missing", NUMERIC, column.missing.astype(np.float64)),
+        ]

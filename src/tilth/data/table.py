@@ -244,15 +244,27 @@ class RawTable:
     def without(self, name: str) -> RawTable:
         """The table less one column."""
         self.column(name)
-        return RawTable([c for c in self.columns if c.name != name], self.n_rows, self.named, None, self.native)
+        return RawTable(
+            [c for c in self.columns if c.name != name], self.n_rows, self.named, None, self.native
+        )
 
     def typed(self, schema: Schema) -> Table:
         """Typed columns, in the order of ``schema`` and without the columns set aside."""
         if self.is_sparse:
             raise SchemaError("A sparse matrix has no typed columns.")
+        if not schema.columns:
+            return self._plain_numbers(schema)
         used = schema.features
-        if self.matrix is not None and len(used) == self.width and all(c.kind.name == "numeric" for c in used):
-            matrix = self.matrix if self.matrix.dtype in (np.float64, np.float32) else self.matrix.astype(np.float64)
+        if (
+            self.matrix is not None
+            and len(used) == self.width
+            and all(c.kind.name == "numeric" for c in used)
+        ):
+            matrix = (
+                self.matrix
+                if self.matrix.dtype in (np.float64, np.float32)
+                else self.matrix.astype(np.float64)
+            )
             return numeric_table(matrix, schema.names)
         block = self._coded_block(used)
         if block is not None:
@@ -266,9 +278,21 @@ class RawTable:
                 columns.append(Column(spec.name, spec.kind, by_name[spec.name].typed(spec)))
         return Table(columns, self.n_rows)
 
+    def _plain_numbers(self, schema: Schema) -> Table:
+        """Dense rows for a model that was trained on a sparse matrix."""
+        odd = next((c.name for c in self.columns if c.form not in ("number", "integer", "boolean")), None)
+        if odd is not None:
+            raise SchemaError(
+                f"The model was trained on a sparse matrix of numbers; column {odd!r} holds none."
+            )
+        block = self.matrix if self.matrix is not None else np.column_stack([c.values for c in self.columns])
+        return numeric_table(block.astype(np.float64), schema.names)
+
     def _coded_block(self, used: tuple[ColumnSpec, ...]) -> NDArray[np.int32] | None:
         """Codes of an integer matrix whose columns are all nominal or ordinal, in one compiled pass."""
-        integer = self.matrix is not None and self.matrix.dtype.kind in "iu" and self.matrix.dtype.itemsize <= 8
+        integer = (
+            self.matrix is not None and self.matrix.dtype.kind in "iu" and self.matrix.dtype.itemsize <= 8
+        )
         if not integer or len(used) != self.width or any(c.kind.name == "numeric" for c in used):
             return None
         if self.matrix.dtype == np.uint64 or not all(isinstance(v, int) for c in used for v in c.kind.levels):
@@ -339,7 +363,7 @@ def read(X: Any) -> RawTable:
         return X
     if isinstance(X, np.ndarray):
         return _read_array(X)
-    if _is_sparse(X):
+    if is_sparse(X):
         return _read_sparse(X)
     if isinstance(X, Mapping):
         return _read_mapping(X)
@@ -367,7 +391,8 @@ def _cells(row: Any) -> Sequence[Any]:
     return row if isinstance(row, (list, tuple)) else ()
 
 
-def _is_sparse(X: Any) -> bool:
+def is_sparse(X: Any) -> bool:
+    """Whether X is a scipy sparse matrix or array."""
     return type(X).__module__.startswith("scipy.sparse")
 
 
@@ -399,9 +424,7 @@ def _read_array(X: NDArray[Any]) -> RawTable:
         )
     names = [f"x{j}" for j in range(X.shape[1])]
     if X.dtype.kind in "fiub":
-        if X.dtype.kind == "b":
-            X = X.astype(np.float64)
-        elif X.dtype.kind == "f" and X.dtype not in (np.float64, np.float32):
+        if X.dtype.kind == "b" or (X.dtype.kind == "f" and X.dtype not in (np.float64, np.float32)):
             X = X.astype(np.float64)
         form: Form = "integer" if X.dtype.kind in "iu" else "number"
         return RawTable([RawColumn(n, form, X[:, j]) for j, n in enumerate(names)], X.shape[0], False, X)
@@ -463,7 +486,9 @@ def _checked(table: RawTable) -> RawTable:
     names = table.names
     if len(set(names)) < len(names):
         twice = sorted({n for n in names if names.count(n) > 1})
-        raise SchemaError(f"Column names must differ; these occur more than once: {', '.join(map(repr, twice))}.")
+        raise SchemaError(
+            f"Column names must differ; these occur more than once: {', '.join(map(repr, twice))}."
+        )
     return table
 
 
@@ -481,7 +506,9 @@ def _read_pandas(name: str, series: Any) -> RawColumn:
 
     dtype = series.dtype
     if isinstance(dtype, pd.CategoricalDtype):
-        return _read_levels(name, series.cat.codes.to_numpy(), list(series.cat.categories), bool(dtype.ordered))
+        return _read_levels(
+            name, series.cat.codes.to_numpy(), list(series.cat.categories), bool(dtype.ordered)
+        )
     if dtype == object or isinstance(dtype, pd.StringDtype):
         return _read_objects(name, series)
     if isinstance(dtype, np.dtype):
@@ -550,14 +577,18 @@ def _read_objects(name: str, values: Any) -> RawColumn:
 
     content = pd.api.types.infer_dtype(values, skipna=True)
     if content in ("integer", "floating", "mixed-integer-float", "decimal"):
-        numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+        numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(
+            dtype=np.float64, na_value=np.nan
+        )
         return RawColumn(name, "number", numbers)
     if content in ("datetime", "datetime64", "date"):
         return RawColumn(name, "date", pd.to_datetime(pd.Series(values)).to_numpy().astype("datetime64[us]"))
     if content == "complex":
         raise ValueError("Complex data not supported: give real and imaginary parts as two columns.")
     if content == "mixed" and any(isinstance(v, (list, dict, set, np.ndarray)) for v in values[:1000]):
-        values = np.array([v if v is None or isinstance(v, (str, float, int)) else str(v) for v in values], dtype=object)
+        values = np.array(
+            [v if v is None or isinstance(v, (str, float, int)) else str(v) for v in values], dtype=object
+        )
     codes, found = pd.factorize(values)
     if content == "boolean":
         order = np.array([int(bool(v)) for v in found] + [-1], dtype=np.int32)

@@ -1,7 +1,7 @@
-"""The container of a model file: a zip of stored entries, arrays as ``.npy``, read without trusting a single number.
+"""The container of a model file: a zip of stored entries, arrays as ``.npy``, read without trust.
 
-The zip is canonical - no compression, no gaps, no comments, one timestamp - so that equal models give equal bytes and
-a reader can hold every declared size against the bytes that are really there before it allocates anything.
+The zip is canonical - no compression, no gaps, no comments, one timestamp - so that equal models give equal
+bytes and a reader can hold every declared size against the bytes really there before it allocates anything.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAX_ENTRIES = 50_000
 MAX_MANIFEST_BYTES = 64 << 20
 MAX_DIMS = 8
 #: Letters of numpy types that a file may hold, with their sizes in bytes; text has any length.
-DTYPES = frozenset(["|b1", "|i1", "|u1", *(f"<{letter}{size}" for letter in "iuf" for size in (2, 4, 8))]) - {"|f1"}
+DTYPES = frozenset(["|b1", "|i1", "|u1", *(f"<{letter}{size}" for letter in "iuf" for size in (2, 4, 8))])
 _TEXT = re.compile(r"<U[1-9][0-9]{0,8}")
 _ENTRY = re.compile(r"arrays/[0-9]{4,8}\.npy")
 _HEADER = re.compile(
@@ -54,18 +54,18 @@ def storable(array: Array) -> bool:
     return array.dtype.kind in "biufU" and (array.dtype.kind == "U" or array.dtype.itemsize <= 8)
 
 
-# ------------------------------------------------------------------------------------------------------------ writing
+# ------------------------------------------------------------------------------------------ writing
 
 
 def write(path: Path, manifest: Any, arrays: list[Array]) -> None:
-    """Write a file in one go: a part file beside it, made durable, then renamed; ``manifest(index)`` gives the JSON."""
+    """Write a part file, make it durable, rename it; ``manifest(index)`` gives the JSON."""
     if not path.parent.is_dir():
         raise FileNotFoundError(f"Cannot save to {path}: the folder {path.parent} does not exist.")
     total = sum(a.nbytes for a in arrays)
     if total > MAX_BYTES or len(arrays) >= MAX_ENTRIES:
         raise ValueError(
-            f"Cannot save to {path}: the model holds {len(arrays)} arrays of {total / 1e9:.1f} GB together, and a model "
-            f"file holds at most {MAX_ENTRIES - 1} arrays and {MAX_BYTES / 1e9:.1f} GB."
+            f"Cannot save to {path}: the model holds {len(arrays)} arrays of {total / 1e9:.1f} GB together, "
+            f"and a model file holds at most {MAX_ENTRIES - 1} arrays and {MAX_BYTES / 1e9:.1f} GB."
         )
     part = path.with_name(f".{path.name}.{secrets.token_hex(6)}.part")
     try:
@@ -75,8 +75,8 @@ def write(path: Path, manifest: Any, arrays: list[Array]) -> None:
                 text = manifest(index)
                 if len(text) > MAX_MANIFEST_BYTES:
                     raise ValueError(
-                        f"Cannot save to {path}: lists and texts of the model take {len(text) / 1e6:.0f} MB, and a model "
-                        f"file holds at most {MAX_MANIFEST_BYTES / 1e6:.0f} MB besides arrays."
+                        f"Cannot save to {path}: lists and texts of the model take {len(text) / 1e6:.0f} MB, "
+                        f"and a model file holds at most {MAX_MANIFEST_BYTES / 1e6:.0f} MB besides arrays."
                     )
                 archive.writestr(_info(MANIFEST), text)
             stream.flush()
@@ -122,11 +122,11 @@ def _write_array(archive: zipfile.ZipFile, name: str, array: Array) -> dict[str,
     return {"dtype": dtype.str, "shape": list(array.shape), "order": order, "sha256": digest.hexdigest()}
 
 
-# ------------------------------------------------------------------------------------------------------------ reading
+# ------------------------------------------------------------------------------------------ reading
 
 
 class Reader:
-    """An open model file whose directory has been checked: only known names, nothing hidden, nothing compressed."""
+    """An open model file whose directory has been checked: known names, nothing hidden or compressed."""
 
     def __init__(self, archive: zipfile.ZipFile, sizes: dict[str, int]) -> None:
         self._archive = archive
@@ -144,12 +144,15 @@ class Reader:
             head = _read_header(stream, name)
             found = _HEADER.fullmatch(head[10:])
             if found is None or found[1] != dtype.str.encode() or _dims(found[3]) != shape:
-                raise ModelFileError(f"{name} does not hold what the manifest says, {dtype.str} of shape {shape}.")
+                raise ModelFileError(
+                    f"{name} does not hold what the manifest says, {dtype.str} of shape {shape}."
+                )
             if (found[2] == b"True") != (order == "F"):
                 raise ModelFileError(f"{name} has its numbers in another order than the manifest says.")
             if self.sizes[name] != len(head) + count * dtype.itemsize:
                 raise ModelFileError(
-                    f"{name} should hold {count * dtype.itemsize} bytes of numbers but has {self.sizes[name] - len(head)}."
+                    f"{name} should hold {count * dtype.itemsize} bytes of numbers "
+                    f"but has {self.sizes[name] - len(head)}."
                 )
             flat = np.empty(count, dtype=dtype)
             seen = hashlib.sha256(head)
@@ -170,7 +173,9 @@ def opened(path: Path, max_bytes: int) -> Iterator[Reader]:
     """Open a model file, or say in a sentence why it is none."""
     size = path.stat().st_size
     if size > max_bytes:
-        raise ModelFileError(f"it has {size} bytes and max_bytes={max_bytes}; raise max_bytes if you trust it.")
+        raise ModelFileError(
+            f"it has {size} bytes and max_bytes={max_bytes}; raise max_bytes if you trust it."
+        )
     problems = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, struct.error, zlib.error,
                 ValueError, KeyError, OverflowError, MemoryError)  # fmt: skip
     with open(path, "rb") as stream, warnings.catch_warnings():
@@ -186,11 +191,13 @@ def opened(path: Path, max_bytes: int) -> Iterator[Reader]:
 
 
 def _require_small_directory(stream: IO[bytes], size: int) -> None:
-    """The end record must stand at the very end and promise a directory that fits, before anything parses it."""
+    """The end record must be the end and promise a directory that fits, before anything parses that."""
     if size < 22:
         raise ModelFileError(f"it is no model file: {size} bytes are too few.")
     stream.seek(size - 22)
-    signature, disk, first, here, entries, length, offset, comment = struct.unpack("<4s4H2LH", stream.read(22))
+    signature, disk, first, here, entries, length, offset, comment = struct.unpack(
+        "<4s4H2LH", stream.read(22)
+    )
     if signature != b"PK\x05\x06" or disk or first or comment or here != entries:
         raise ModelFileError("it is damaged or no model file: it does not end as one.")
     if not 1 <= entries <= MAX_ENTRIES or offset + length + 22 != size or length > entries * 80:
@@ -199,7 +206,7 @@ def _require_small_directory(stream: IO[bytes], size: int) -> None:
 
 
 def _checked_directory(archive: zipfile.ZipFile) -> dict[str, int]:
-    """Sizes of the entries by name, once they are found to fill the file exactly, in order, with known names."""
+    """Sizes of the entries by name, once they are found to fill the file exactly and in order."""
     sizes: dict[str, int] = {}
     place = 0
     for info in archive.infolist():
@@ -211,7 +218,9 @@ def _checked_directory(archive: zipfile.ZipFile) -> dict[str, int]:
         if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
             raise ModelFileError(f"{name} is compressed; model files hold their entries as they are.")
         if info.flag_bits & ~0x800 or info.extra or info.comment or (info.external_attr >> 16) & 0o170000:
-            raise ModelFileError(f"{name} is encrypted, a link or otherwise marked; model files hold plain entries.")
+            raise ModelFileError(
+                f"{name} is encrypted, a link or otherwise marked; model files hold plain entries."
+            )
         if info.header_offset != place:
             raise ModelFileError(f"{name} does not start where the entry before it ends.")
         place += 30 + len(name) + info.file_size
@@ -219,7 +228,9 @@ def _checked_directory(archive: zipfile.ZipFile) -> dict[str, int]:
     if place != archive.start_dir:
         raise ModelFileError("its entries do not fill the file.")
     if sizes.get(MANIFEST, 0) > MAX_MANIFEST_BYTES:
-        raise ModelFileError(f"its manifest has {sizes[MANIFEST]} bytes; at most {MAX_MANIFEST_BYTES} are read.")
+        raise ModelFileError(
+            f"its manifest has {sizes[MANIFEST]} bytes; at most {MAX_MANIFEST_BYTES} are read."
+        )
     if MANIFEST not in sizes:
         raise ModelFileError("it has no manifest.json.")
     return sizes
@@ -238,7 +249,9 @@ def _checked_index(name: str, told: Any) -> tuple[np.dtype[Any], tuple[int, ...]
 
 def checked_shape(shape: Any, name: str) -> tuple[int, ...]:
     """A shape as a tuple, when it is one that could be stored at all."""
-    good = isinstance(shape, list) and len(shape) <= MAX_DIMS and all(type(d) is int and d >= 0 for d in shape)
+    good = (
+        isinstance(shape, list) and len(shape) <= MAX_DIMS and all(type(d) is int and d >= 0 for d in shape)
+    )
     # Zero-sized arrays count with their other dimensions, which code may one day multiply by something else.
     if not good or math.prod(max(d, 1) for d in shape) > 1 << 40:
         raise ModelFileError(f"{name} has the shape {shape!r:.80}, which is none a model file can hold.")
@@ -260,7 +273,7 @@ def _dims(text: bytes) -> tuple[int, ...]:
 
 
 def _require_legal(name: str, flat: Array) -> None:
-    """Bytes that are no value of their type would misbehave later: characters beyond Unicode, booleans beyond 1."""
+    """Refuse bytes that are no value of their type: characters beyond Unicode, booleans beyond 1."""
     if not flat.size:
         return
     if flat.dtype.kind == "U" and flat.view(np.uint32).max() > 0x10FFFF:

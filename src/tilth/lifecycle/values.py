@@ -1,7 +1,7 @@
 """Which classes a model file may name: a closed table of values, and the estimators of the public registry.
 
-Nothing outside these tables is ever imported for a file. A value is a dataclass of ours; its fields are checked
-against their annotations, then against what the class itself needs to be consistent.
+Nothing outside these tables is ever imported for a file. A value is a dataclass of ours; its fields are
+checked against their annotations, then against what the class itself needs to be consistent.
 """
 
 from __future__ import annotations
@@ -16,9 +16,12 @@ from typing import Any, Literal, TypeAlias, Union, cast, get_args, get_origin, g
 
 import numpy as np
 
+from tilth._names import ESTIMATORS
 from tilth.base import Estimator
 from tilth.data.steps import Step
 from tilth.errors import ModelFileError
+from tilth.lifecycle.state import brief
+from tilth.models import catalogue
 from tilth.params import check_params
 
 #: Own estimator classes that the caller allows besides the registry, by name.
@@ -54,6 +57,10 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "Waterfall",
         "Winsorise",
     ),
+    "tilth.parts.smoothing": ("Epsilon", "Laplace", "MEstimate"),
+    "tilth.engines.mixture.product": ("Product", "ProductStatistic"),
+    "tilth.engines.mixture.sums": ("ClassSums",),
+    "tilth.engines.tree.one_rule": ("Rule", "RuleStatistic"),
     "tilth.stats.counts": ("Counts", "ValueCounts"),
     "tilth.stats.gram": ("Gram",),
     "tilth.stats.histogram": ("Histogram",),
@@ -65,14 +72,14 @@ _HOMES: dict[str, tuple[str, ...]] = {
 VALUES: dict[str, str] = {name: f"{module}:{name}" for module, names in _HOMES.items() for name in names}
 
 
-# ------------------------------------------------------------------------------------------------------------ classes
+# ------------------------------------------------------------------------------------------ classes
 
 
 def value_class(name: str) -> type:
     """The value class of this name; any other name is refused."""
     home = VALUES.get(name)
     if home is None:
-        raise ModelFileError(f"it names the value {name!r}, which this version of tilth does not know.")
+        raise ModelFileError(f"it names the value {name!r:.80}, which this version of tilth does not know.")
     module, _, attribute = home.partition(":")
     return cast(type, getattr(importlib.import_module(module), attribute))
 
@@ -81,16 +88,12 @@ def estimator_class(name: str, extra: Extra) -> type[Estimator]:
     """The estimator of this public name, or one the caller allowed; any other name is refused."""
     if name in extra:
         return extra[name]
-    from tilth._names import NAMES
-
-    home = NAMES.get(name)
-    found = None if home is None else getattr(importlib.import_module(home), name, None)
-    if not (isinstance(found, type) and issubclass(found, Estimator)):
+    if name not in ESTIMATORS:
         raise ModelFileError(
-            f"it names the model {name!r}, which is no estimator of this version of tilth. A class of your own is "
-            "allowed with load(path, classes=[...])."
+            f"it names the model {name!r:.80}, which is no estimator of this version of tilth. "
+            "A class of your own is allowed with load(path, classes=[...])."
         )
-    return found
+    return catalogue.estimator_class(name)
 
 
 def is_value(thing: Any) -> bool:
@@ -125,11 +128,11 @@ def field_types(cls: type) -> dict[str, Any]:
     return {f.name: hints[f.name] for f in dataclasses.fields(cls)}
 
 
-# -------------------------------------------------------------------------------------------------------------- types
+# ------------------------------------------------------------------------------------------ types
 
 
 def fits(value: Any, hint: Any) -> bool:
-    """Whether a value is what an annotation says; an annotation that says nothing checkable admits everything.
+    """Whether a value is what an annotation says; one that says nothing checkable admits everything.
 
     >>> fits((1, "a"), tuple[int | str, ...]), fits([1], list[str]), fits(True, int), fits(1, float)
     (True, False, False, True)
@@ -165,21 +168,13 @@ def _fits_generic(value: Any, origin: Any, args: tuple[Any, ...]) -> bool:
     if origin in (list, collections.abc.Sequence):
         return isinstance(value, (list, tuple)) and all(fits(v, args[0]) for v in value)
     if origin in (dict, collections.abc.Mapping):
-        return isinstance(value, dict) and all(fits(k, args[0]) and fits(v, args[1]) for k, v in value.items())
+        return isinstance(value, dict) and all(
+            fits(k, args[0]) and fits(v, args[1]) for k, v in value.items()
+        )
     return isinstance(value, origin) if isinstance(origin, type) else True
 
 
-def brief(value: Any) -> str:
-    """A value in a few words for a message."""
-    if isinstance(value, np.ndarray):
-        return f"an array of {value.dtype} of shape {value.shape}"
-    return f"{type(value).__name__} {value!r:.60}"
-
-
-# -------------------------------------------------------------------------------------------------------- consistency
-
-#: A sparse table has no columns to count; its width is believed up to here.
-MAX_SPARSE_WIDTH = 1 << 24
+# ------------------------------------------------------------------------------------------ consistency
 
 
 def _no_problem(_: Any) -> str | None:
@@ -187,8 +182,8 @@ def _no_problem(_: Any) -> str | None:
 
 
 def _schema(s: Any) -> str | None:
-    if not s.columns and not 0 <= s.width <= MAX_SPARSE_WIDTH:
-        return f"a width of {s.width}"
+    if not s.columns:
+        return None if s.width >= 0 else "a negative width"
     return None if len(set(s.names)) == len(s) else "two columns of one name"
 
 
@@ -201,7 +196,11 @@ def _fitted_step(s: Any) -> str | None:
 def _rising(values: Any, last: int) -> bool:
     """Whether offsets start at 0, never fall and end at ``last``."""
     return bool(
-        values.ndim == 1 and values.size and values[0] == 0 and values[-1] == last and (np.diff(values) >= 0).all()
+        values.ndim == 1
+        and values.size
+        and values[0] == 0
+        and values[-1] == last
+        and (np.diff(values) >= 0).all()
     )
 
 
@@ -211,7 +210,9 @@ def _counts(c: Any) -> str | None:
 
 
 def _value_counts(c: Any) -> str | None:
-    shapes = c.values.ndim == 1 and c.counts.ndim == 2 and c.counts.shape[1] and len(c.counts) == len(c.values)
+    shapes = (
+        c.values.ndim == 1 and c.counts.ndim == 2 and c.counts.shape[1] and len(c.counts) == len(c.values)
+    )
     return None if shapes and (np.diff(c.values) > 0).all() else "values and counts do not fit"
 
 
@@ -229,7 +230,11 @@ def _histogram(h: Any) -> str | None:
     if h.edges.ndim != 1 or h.edges.size < 2 or h.counts.ndim != 2 or not (np.diff(h.edges) > 0).all():
         return "the edges do not rise"
     k = h.counts.shape[0]
-    good = k and h.counts.shape[1] == h.edges.size - 1 and h.below.shape == h.above.shape == h.missing.shape == (k,)
+    good = (
+        k
+        and h.counts.shape[1] == h.edges.size - 1
+        and h.below.shape == h.above.shape == h.missing.shape == (k,)
+    )
     return None if good else "edges and counts differ in shape"
 
 
@@ -246,13 +251,34 @@ def _sketch(s: Any) -> str | None:
     return None if good else "its levels do not fit its items"
 
 
+def _product_statistic(s: Any) -> str | None:
+    k = s.weight.size
+    good = s.weight.ndim == 1 and s.counts.n_classes == s.moments.n_groups == k
+    return None if good else "weight, counts and moments are of different classes"
+
+
+def _class_sums(s: Any) -> str | None:
+    good = s.weight.ndim == 1 and s.weight.size and s.sums.ndim == 2 and s.sums.shape[0] == s.weight.size
+    return None if good else "weight and sums differ in shape"
+
+
+def _rule_statistic(s: Any) -> str | None:
+    k = s.weight.size
+    good = s.weight.ndim == 1 and s.levels.n_classes == k and all(n.n_classes == k for n in s.numbers)
+    good = good and (s.levels.sizes > 0).all() and s.gone.shape == (k, len(s.numbers))
+    return None if good else "weight, levels and numbers are of different classes"
+
+
 CHECKS: dict[str, Callable[[Any], str | None]] = {
+    "ClassSums": _class_sums,
     "Counts": _counts,
     "FittedStep": _fitted_step,
     "Gram": _gram,
     "Histogram": _histogram,
     "Moments": _moments,
+    "ProductStatistic": _product_statistic,
     "QuantileSketch": _sketch,
+    "RuleStatistic": _rule_statistic,
     "Schema": _schema,
     "ValueCounts": _value_counts,
 }

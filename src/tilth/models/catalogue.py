@@ -59,14 +59,18 @@ def models(*, task: str | None = None, chapter: str | None = None, **can: bool) 
 
     unknown = set(can) - set(CAPABILITIES)
     if unknown:
-        raise ValueError(f"models: {sorted(unknown)[0]!r} is no capability; there are {', '.join(CAPABILITIES)}.")
+        raise ValueError(
+            f"models: {sorted(unknown)[0]!r} is no capability; there are {', '.join(CAPABILITIES)}."
+        )
     rows = []
     for name, cls in all_estimators().items():
         traits = cls.card.traits
         if task not in (None, traits.concept) or chapter not in (None, chapter_of(cls)):
             continue
         if all(bool(CAPABILITIES[c](cls)) == wanted for c, wanted in can.items()):
-            rows.append((name, chapter_of(cls), traits.concept, str(cls.accepts), str(traits), cls.card.summary))
+            rows.append(
+                (name, chapter_of(cls), traits.concept, str(cls.accepts), str(traits), cls.card.summary)
+            )
     return pd.DataFrame(rows, columns=["model", "chapter", "task", "accepts", "traits", "summary"])
 
 
@@ -125,8 +129,6 @@ def matching(X: Any, y: Any = None, *, kinds: Any = None) -> Any:
     found = pd.DataFrame(rows, columns=["model", "conversions", "note"])
     rank = found["conversions"].where(found["conversions"] >= 0, 1_000_000)
     return found.loc[rank.sort_values(kind="stable").index].reset_index(drop=True)
-
-
 
 
 def _task_of(target: Any) -> str:

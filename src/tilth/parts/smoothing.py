@@ -72,7 +72,9 @@ class MEstimate(Smoothing):
     """(count + m p) / (class count + m) with a prior p of each level, 1/V unless given; m = V, p = 1/V is Laplace."""
 
     m: float = param(1.0, low=0, doc="Weight of the prior, in rows.", scale="log", tune=(1e-2, 100))
-    prior: Mapping[str, Mapping[Any, float]] | None = param(None, doc="Prior of levels: {column: {level: probability}}.")
+    prior: Mapping[str, Mapping[Any, float]] | None = param(
+        None, doc="Prior of levels: {column: {level: probability}}."
+    )
 
     def estimate(self, counts: Floats, n_rows: float, column: str, levels: tuple[Level, ...]) -> Floats:
         """Prior and counts combined."""

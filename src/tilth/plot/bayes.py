@@ -20,7 +20,11 @@ def class_distributions(name: str, table: Any, kind: Kind) -> Any:
         high = (table["mean"] + 3.5 * table["sd"]).max()
         x = np.linspace(low, high, 400)
         for label, row in table.iterrows():
-            axes.plot(x, np.exp(-0.5 * ((x - row["mean"]) / row["sd"]) ** 2) / (row["sd"] * np.sqrt(2 * np.pi)), label=str(label))
+            axes.plot(
+                x,
+                np.exp(-0.5 * ((x - row["mean"]) / row["sd"]) ** 2) / (row["sd"] * np.sqrt(2 * np.pi)),
+                label=str(label),
+            )
         axes.set(xlabel=name, ylabel="density within class")
     else:
         shares = table["probability"]

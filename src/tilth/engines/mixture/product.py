@@ -85,7 +85,9 @@ class Product:
                 _core.add_gaussian(numbers, self.mean, self.variance, out)
             else:
                 kept = numbers[:, self.used]
-                _core.add_gaussian(kept, self.mean[:, self.used].copy(), self.variance[:, self.used].copy(), out)
+                _core.add_gaussian(
+                    kept, self.mean[:, self.used].copy(), self.variance[:, self.used].copy(), out
+                )
 
     def terms(self, table: Table) -> tuple[list[str], Floats]:
         """log p(x_j | c) of every column apart: names and an array [rows, classes, columns]."""
@@ -109,8 +111,17 @@ class Product:
     def validate(self) -> None:
         """Refuse arrays that do not fit together (a damaged or hostile file)."""
         k, p = self.n_classes, len(self.used)
-        ok = self.mean.shape == (k, p) == self.variance.shape and self.offsets.ndim == 1 and len(self.offsets) >= 1
-        ok = ok and self.offsets[0] == 0 and (np.diff(self.offsets) >= 0).all() and self.offsets[-1] == len(self.log_prob)
+        ok = (
+            self.mean.shape == (k, p) == self.variance.shape
+            and self.offsets.ndim == 1
+            and len(self.offsets) >= 1
+        )
+        ok = (
+            ok
+            and self.offsets[0] == 0
+            and (np.diff(self.offsets) >= 0).all()
+            and self.offsets[-1] == len(self.log_prob)
+        )
         if not ok or not (self.variance[:, self.used] > 0).all() or np.isnan(self.mean[:, self.used]).any():
             raise ValueError("the densities of the model do not fit together")
 

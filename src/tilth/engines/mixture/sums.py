@@ -43,7 +43,9 @@ class ClassSums(Statistic):
             member[np.arange(len(y)), y] = 1.0 if weight is None else weight
             self.sums += member.T @ numbers
         else:
-            self.sums += _core.csr_class_sums(rows.indptr, rows.indices, sparse_data(rows), y, k, p, weight, self.binarize)
+            self.sums += _core.csr_class_sums(
+                rows.indptr, rows.indices, sparse_data(rows), y, k, p, weight, self.binarize
+            )
 
     def __iadd__(self, other: Self) -> Self:
         require_mergeable(self, other, "weight", "sums")

@@ -35,7 +35,9 @@ def dependence_table(table: Table, y: NDArray[Any]) -> Any:
         n, k = int(keep.sum()), int(y.max()) + 1 if len(y) else 1
         if n < 2 or na < 2 or nb < 2:
             continue
-        cells = np.bincount((y[keep] * na + ca[keep]) * nb + cb[keep], minlength=k * na * nb).reshape(k, na, nb)
+        cells = np.bincount((y[keep] * na + ca[keep]) * nb + cb[keep], minlength=k * na * nb).reshape(
+            k, na, nb
+        )
         information = _information(cells)
         freedom = k * (na - 1) * (nb - 1)
         spread = min(_entropy(cells.sum(axis=2)), _entropy(cells.sum(axis=1)))
@@ -58,7 +60,11 @@ def _codes(column: Column) -> tuple[NDArray[Any], int]:
 def _information(cells: NDArray[Any]) -> float:
     """I(A; B | Y) in nats from counts [y, a, b]."""
     n = cells.sum()
-    expected = cells.sum(axis=2, keepdims=True) * cells.sum(axis=1, keepdims=True) / np.maximum(cells.sum(axis=(1, 2), keepdims=True), 1)
+    expected = (
+        cells.sum(axis=2, keepdims=True)
+        * cells.sum(axis=1, keepdims=True)
+        / np.maximum(cells.sum(axis=(1, 2), keepdims=True), 1)
+    )
     some = cells > 0
     return float((cells[some] / n * np.log(cells[some] / expected[some])).sum())
 

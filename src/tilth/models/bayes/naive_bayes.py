@@ -14,7 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tilth.base import Accepts, Assumption, Card, Complexity, Explanation, GenerativeClassifier, Recipe, Section, Traits
+from tilth.base import (
+    Accepts,
+    Assumption,
+    Card,
+    Complexity,
+    Explanation,
+    GenerativeClassifier,
+    Recipe,
+    Section,
+    Traits,
+)
 from tilth.data.convert import Plan, plan
 from tilth.data.kinds import Kind
 from tilth.data.schema import Schema
@@ -52,8 +62,14 @@ class NaiveBayes(GenerativeClassifier):
                 "Dependent columns are counted twice: classes still rank well, probabilities become too extreme.",
                 "check_independence",
             ),
-            Assumption("Numbers are normally distributed within a class.", "Use numeric='bins' where they are not."),
-            Assumption("New rows come from the same distribution as the training rows.", "check(X) compares ranges.", "check"),
+            Assumption(
+                "Numbers are normally distributed within a class.", "Use numeric='bins' where they are not."
+            ),
+            Assumption(
+                "New rows come from the same distribution as the training rows.",
+                "check(X) compares ranges.",
+                "check",
+            ),
         ),
         Complexity("O(n p), one pass", "O(p k)", "O(k (p + levels))"),
         ("Mitchell 1997, chapter 6", "Witten, Frank and Hall 2011, section 4.2"),
@@ -67,13 +83,32 @@ class NaiveBayes(GenerativeClassifier):
     }
 
     smoothing: Any = param(
-        "laplace", options=tuple(NAMED), also=(Smoothing,), doc="How zero counts are kept from ruling a class out: a word, or a part."
+        "laplace",
+        options=tuple(NAMED),
+        also=(Smoothing,),
+        doc="How zero counts are kept from ruling a class out: a word, or a part.",
     )
-    alpha: float = param(1.0, low=0, doc="Pseudo-count when smoothing is 'laplace'; 0 is maximum likelihood.", scale="log", tune=(1e-3, 10))
-    priors: Any = param(None, doc="Class probabilities in the order of the sorted classes; None estimates them.")
-    numeric: str = param("gaussian", options=("gaussian", "bins"), doc="Density of numbers: a Gaussian, or counts in bins.")
+    alpha: float = param(
+        1.0,
+        low=0,
+        doc="Pseudo-count when smoothing is 'laplace'; 0 is maximum likelihood.",
+        scale="log",
+        tune=(1e-3, 10),
+    )
+    priors: Any = param(
+        None, doc="Class probabilities in the order of the sorted classes; None estimates them."
+    )
+    numeric: str = param(
+        "gaussian", options=("gaussian", "bins"), doc="Density of numbers: a Gaussian, or counts in bins."
+    )
     n_bins: int = param(5, low=2, high=1000, doc="Bins of each number when numeric is 'bins'.", tune=(2, 20))
-    var_smoothing: float = param(1e-9, low=0, low_open=True, high=1, doc="Share of a column's variance that stands in for a class variance of zero.")
+    var_smoothing: float = param(
+        1e-9,
+        low=0,
+        low_open=True,
+        high=1,
+        doc="Share of a column's variance that stands in for a class variance of zero.",
+    )
 
     def recipe(self) -> Recipe:
         """Counting is the optimiser: the maximum of the likelihood has a closed form."""
@@ -117,7 +152,9 @@ class NaiveBayes(GenerativeClassifier):
         numbers = sum(k.name == "numeric" for k in self.column_kinds_)
         return ProductStatistic.empty(len(self.classes_), sizes, numbers)
 
-    def absorb(self, statistic: ProductStatistic, table: Table, target: NDArray[Any], weight: Floats | None) -> None:
+    def absorb(
+        self, statistic: ProductStatistic, table: Table, target: NDArray[Any], weight: Floats | None
+    ) -> None:
         """Count."""
         statistic.update(table, target, weight)
 
@@ -139,9 +176,13 @@ class NaiveBayes(GenerativeClassifier):
             return weight / weight.sum()
         priors = np.asarray(self.priors, dtype=np.float64)
         if priors.shape != weight.shape:
-            raise ValueError(f"{type(self).__name__}: priors must have one number for each of the {len(weight)} classes; got {priors.tolist()}.")
+            raise ValueError(
+                f"{type(self).__name__}: priors must have one number for each of the {len(weight)} classes; got {priors.tolist()}."
+            )
         if (priors < 0).any() or abs(priors.sum() - 1) > 1e-6:
-            raise ValueError(f"{type(self).__name__}: priors must not be negative and must sum to 1; got {priors.tolist()}.")
+            raise ValueError(
+                f"{type(self).__name__}: priors must not be negative and must sum to 1; got {priors.tolist()}."
+            )
         return priors
 
     def _report(self, notes: Notes) -> None:
@@ -155,7 +196,10 @@ class NaiveBayes(GenerativeClassifier):
                 "and one such cell rules the class out; smoothing (alpha > 0) prevents this.",
             )
         if notes.constant:
-            warn_model("W202", f"{name}: {', '.join(map(repr, notes.constant[:5]))} had one single value and was left out.")
+            warn_model(
+                "W202",
+                f"{name}: {', '.join(map(repr, notes.constant[:5]))} had one single value and was left out.",
+            )
         if notes.raised:
             warn_model(
                 "W203",
@@ -188,18 +232,29 @@ class NaiveBayes(GenerativeClassifier):
         check_is_fitted(self)
         classes = pd.Index(self.classes_.tolist(), name=self.target_ or "class")
         found: dict[str, Any] = {
-            "(class)": pd.DataFrame({"count": self.class_count_, "probability": self.class_prior_}, index=classes)
+            "(class)": pd.DataFrame(
+                {"count": self.class_count_, "probability": self.class_prior_}, index=classes
+            )
         }
         numbers = levels = 0
         for name, kind in zip(self.columns_, self.column_kinds_, strict=True):
             if kind.name == "numeric":
-                spread = {"mean": self.product_.mean[:, numbers], "sd": np.sqrt(self.product_.variance[:, numbers])}
+                spread = {
+                    "mean": self.product_.mean[:, numbers],
+                    "sd": np.sqrt(self.product_.variance[:, numbers]),
+                }
                 found[name] = pd.DataFrame(spread, index=classes)
                 numbers += 1
             else:
                 o = self.product_.offsets
-                counts = pd.DataFrame(self.statistic_.counts.column(levels), index=classes, columns=list(kind.levels))
-                shares = pd.DataFrame(np.exp(self.product_.log_prob[o[levels] : o[levels + 1]].T), index=classes, columns=list(kind.levels))
+                counts = pd.DataFrame(
+                    self.statistic_.counts.column(levels), index=classes, columns=list(kind.levels)
+                )
+                shares = pd.DataFrame(
+                    np.exp(self.product_.log_prob[o[levels] : o[levels + 1]].T),
+                    index=classes,
+                    columns=list(kind.levels),
+                )
                 found[name] = pd.concat({"count": counts, "probability": shares}, axis=1)
                 levels += 1
         return found
@@ -238,7 +293,9 @@ class NaiveBayes(GenerativeClassifier):
         from tilth.base.target import codes_among, one_dimensional, split_target
 
         raw, target, _ = split_target(X, y, type(self).__name__)
-        codes = codes_among(one_dimensional(target, raw.n_rows, type(self).__name__), self.classes_, type(self).__name__)
+        codes = codes_among(
+            one_dimensional(target, raw.n_rows, type(self).__name__), self.classes_, type(self).__name__
+        )
         found = dependence_table(self._table(raw, warn=False), codes)
         strong = found[found["strength"] > 0.5]
         if len(strong):
@@ -252,10 +309,14 @@ class NaiveBayes(GenerativeClassifier):
 
     def sections(self) -> list[Section]:
         """The common pages and the tables."""
-        tables = [Section(f"Table of {name}", frame=frame.reset_index()) for name, frame in self.tables().items()]
+        tables = [
+            Section(f"Table of {name}", frame=frame.reset_index()) for name, frame in self.tables().items()
+        ]
         for section in tables:
             if section.frame is not None and section.frame.columns.nlevels > 1:
-                section.frame.columns = [" ".join(str(v) for v in c if v != "") for c in section.frame.columns]
+                section.frame.columns = [
+                    " ".join(str(v) for v in c if v != "") for c in section.frame.columns
+                ]
         advice = "Probabilities of naive Bayes are often too extreme: calibrate before using them as such."
         return [*super().sections(), *tables, Section("Caution", advice, advice=advice)]
 
@@ -287,7 +348,10 @@ def _empty_table(schema: Schema) -> Table:
     columns = []
     for spec in schema.features:
         if spec.expand_date:
-            columns += [Column(f"{spec.name}.{part}", Kind("numeric"), np.empty(0)) for part in ("year", "month", "day", "weekday", "days")]
+            columns += [
+                Column(f"{spec.name}.{part}", Kind("numeric"), np.empty(0))
+                for part in ("year", "month", "day", "weekday", "days")
+            ]
         else:
             empty = np.empty(0) if spec.kind.name == "numeric" else np.empty(0, dtype=np.int32)
             columns.append(Column(spec.name, spec.kind, empty))

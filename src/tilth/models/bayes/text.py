@@ -12,7 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tilth.base import Accepts, Assumption, Card, Complexity, Explanation, GenerativeClassifier, Recipe, Traits
+from tilth.base import (
+    Accepts,
+    Assumption,
+    Card,
+    Complexity,
+    Explanation,
+    GenerativeClassifier,
+    Recipe,
+    Traits,
+)
 from tilth.data.table import Table
 from tilth.engines.mixture.sums import ClassSums, linear_scores
 from tilth.params import declared, param
@@ -32,9 +41,17 @@ class CountNB(GenerativeClassifier):
         "feature_log_prob_": "float[k, p]",
     }
 
-    alpha: float = param(1.0, low=0, doc="Pseudo-count of each word in each class.", scale="log", tune=(1e-3, 10))
-    fit_prior: bool = param(True, options=(True, False), doc="Learn class probabilities; else they are equal.")
-    class_prior: Any = param(None, doc="Class probabilities in the order of the sorted classes; None leaves them to fit_prior.")
+    modest: ClassVar[str] = "made for counts and presences, not for measurements"
+
+    alpha: float = param(
+        1.0, low=0, doc="Pseudo-count of each word in each class.", scale="log", tune=(1e-3, 10)
+    )
+    fit_prior: bool = param(
+        True, options=(True, False), doc="Learn class probabilities; else they are equal."
+    )
+    class_prior: Any = param(
+        None, doc="Class probabilities in the order of the sorted classes; None leaves them to fit_prior."
+    )
 
     def _threshold(self) -> float | None:
         return None
@@ -61,7 +78,9 @@ class CountNB(GenerativeClassifier):
             if self.class_prior is not None:
                 prior = np.asarray(self.class_prior, dtype=np.float64)
                 if prior.shape != (k,) or (prior < 0).any() or abs(prior.sum() - 1) > 1e-6:
-                    raise ValueError(f"{type(self).__name__}: class_prior must give {k} probabilities that sum to 1; got {prior.tolist()}.")
+                    raise ValueError(
+                        f"{type(self).__name__}: class_prior must give {k} probabilities that sum to 1; got {prior.tolist()}."
+                    )
                 return np.log(prior)
             return np.log(weight / weight.sum()) if self.fit_prior else np.full(k, -np.log(k))
 
@@ -74,7 +93,9 @@ class CountNB(GenerativeClassifier):
         dense = rows.numbers() if isinstance(rows, Table) else rows.toarray()
         names = rows.names if isinstance(rows, Table) else list(self.schema_.names)
         values, base = self._terms(np.asarray(dense, dtype=np.float64))
-        return Explanation(values, base, names, self.classes_.tolist(), [[f"{v:g}" for v in row] for row in dense])
+        return Explanation(
+            values, base, names, self.classes_.tolist(), [[f"{v:g}" for v in row] for row in dense]
+        )
 
     def _terms(self, counts: Floats) -> tuple[Floats, Floats]:
         raise NotImplementedError
@@ -92,7 +113,9 @@ class CountNB(GenerativeClassifier):
 
 
 _ASSUMED = (
-    Assumption("Words occur independently of each other given the class.", "Probabilities become too extreme."),
+    Assumption(
+        "Words occur independently of each other given the class.", "Probabilities become too extreme."
+    ),
     Assumption("Counts are not negative."),
 )
 
@@ -116,7 +139,12 @@ class MultinomialNB(CountNB):
 
     def recipe(self) -> Recipe:
         """Counting."""
-        return Recipe("rows of counts, dense or sparse", "p(y) prod p(j | y)^x_j", f"negative log-likelihood, add-{self.alpha:g} smoothed [alpha]", "closed form: class sums")
+        return Recipe(
+            "rows of counts, dense or sparse",
+            "p(y) prod p(j | y)^x_j",
+            f"negative log-likelihood, add-{self.alpha:g} smoothed [alpha]",
+            "closed form: class sums",
+        )
 
     def _feature_log_prob(self, statistic: ClassSums) -> Floats:
         smoothed = statistic.sums + max(self.alpha, 1e-10)
@@ -135,7 +163,9 @@ class MultinomialNB(CountNB):
         rng = np.random.default_rng(seed)
         y = rng.choice(len(self.classes_), size=n, p=np.exp(self.class_log_prior_))
         share = np.exp(self.feature_log_prob_)
-        return rng.multinomial(length, (share / share.sum(axis=1, keepdims=True))[y]).astype(np.float64), self.classes_[y]
+        return rng.multinomial(length, (share / share.sum(axis=1, keepdims=True))[y]).astype(
+            np.float64
+        ), self.classes_[y]
 
 
 @declared
@@ -154,15 +184,26 @@ class BernoulliNB(CountNB):
         Complexity("O(non-zeros), one pass", "O(non-zeros of the row x k)", "O(k p)"),
         ("McCallum and Nigam 1998",),
     )
-    binarize: float | None = param(0.0, also=(type(None),), doc="A cell above this counts as present; None says cells are 0 and 1 already.")
+    binarize: float | None = param(
+        0.0,
+        also=(type(None),),
+        doc="A cell above this counts as present; None says cells are 0 and 1 already.",
+    )
 
     def recipe(self) -> Recipe:
         """Counting."""
-        return Recipe("rows of presences, dense or sparse [binarize]", "p(y) prod p_j^b_j (1 - p_j)^(1 - b_j)", f"negative log-likelihood, add-{self.alpha:g} smoothed [alpha]", "closed form: class sums")
+        return Recipe(
+            "rows of presences, dense or sparse [binarize]",
+            "p(y) prod p_j^b_j (1 - p_j)^(1 - b_j)",
+            f"negative log-likelihood, add-{self.alpha:g} smoothed [alpha]",
+            "closed form: class sums",
+        )
 
     def _threshold(self) -> float | None:
         if self.binarize is not None and self.binarize < 0:
-            raise ValueError(f"BernoulliNB: binarize must be at least 0, since absent cells of a sparse matrix are 0; got {self.binarize}.")
+            raise ValueError(
+                f"BernoulliNB: binarize must be at least 0, since absent cells of a sparse matrix are 0; got {self.binarize}."
+            )
         return self.binarize
 
     def _feature_log_prob(self, statistic: ClassSums) -> Floats:

@@ -37,19 +37,35 @@ class OneRClassifier(Classifier):
     card: ClassVar[Card] = Card(
         "One column, one table from value to class.",
         Traits("classification", parametric=False, probabilistic=True),
-        (Assumption("A single column carries most of what can be known.", "Columns that act together are missed (XOR)."),),
+        (
+            Assumption(
+                "A single column carries most of what can be known.",
+                "Columns that act together are missed (XOR).",
+            ),
+        ),
         Complexity("O(n p log n)", "O(log branches)", "O(distinct values x k)"),
         ("Holte 1993, Very simple classification rules perform well on most commonly used datasets",),
     )
     learned: ClassVar[dict[str, str]] = {"rule_": "value", "feature_": "any", "errors_": "dict"}
 
-    feature: str | None = param(None, doc="The column to use, chosen by an expert; None takes the one with the fewest errors.")
-    min_bucket: int = param(6, low=1, doc="Rows of the majority class that a bucket of numbers must hold.", tune=(1, 30))
+    modest: ClassVar[str] = "it looks at one column only"
+
+    feature: str | None = param(
+        None, doc="The column to use, chosen by an expert; None takes the one with the fewest errors."
+    )
+    min_bucket: int = param(
+        6, low=1, doc="Rows of the majority class that a bucket of numbers must hold.", tune=(1, 30)
+    )
 
     def recipe(self) -> Recipe:
         """Exhaustive search over columns."""
         chosen = "the column with the fewest errors" if self.feature is None else f"column {self.feature!r}"
-        return Recipe("rows of columns of any kind with a class", "value of one column -> class", "training errors", f"{chosen} [feature]; buckets of at least {self.min_bucket} [min_bucket]")
+        return Recipe(
+            "rows of columns of any kind with a class",
+            "value of one column -> class",
+            "training errors",
+            f"{chosen} [feature]; buckets of at least {self.min_bucket} [min_bucket]",
+        )
 
     def _columns(self, schema: Schema) -> list[tuple[str, Any]]:
         return [(c.name, c.kind) for c in schema.features]
@@ -60,7 +76,9 @@ class OneRClassifier(Classifier):
         sizes = [len(k.levels) for k in kinds if k.name != "numeric"]
         return RuleStatistic.empty(len(self.classes_), sizes, len(kinds) - len(sizes))
 
-    def absorb(self, statistic: RuleStatistic, table: Table, target: NDArray[Any], weight: Floats | None) -> None:
+    def absorb(
+        self, statistic: RuleStatistic, table: Table, target: NDArray[Any], weight: Floats | None
+    ) -> None:
         """Count."""
         statistic.update(table, target, weight)
 
@@ -77,7 +95,9 @@ class OneRClassifier(Classifier):
         elif self.feature in self.errors_:
             self.rule_ = next(rule for rule in rules if rule.column == self.feature)
         else:
-            raise ValueError(f"OneRClassifier: there is no column {self.feature!r} to use; the columns are {list(self.errors_)[:12]}.")
+            raise ValueError(
+                f"OneRClassifier: there is no column {self.feature!r} to use; the columns are {list(self.errors_)[:12]}."
+            )
         self.feature_ = self.rule_.column
 
     def probabilities(self, table: Table) -> Floats:
@@ -112,14 +132,22 @@ class OneRClassifier(Classifier):
         values = np.zeros((table.n_rows, len(self.classes_), 1))
         values[:, :, 0] = np.log(np.maximum(self.probabilities(table), 1e-300))
         cells = [[str(v)] for v in table[self.feature_].labels()]
-        return Explanation(values, np.zeros(len(self.classes_)), [self.feature_], self.classes_.tolist(), cells)
+        return Explanation(
+            values, np.zeros(len(self.classes_)), [self.feature_], self.classes_.tolist(), cells
+        )
 
     def sections(self) -> list[Section]:
         """The rule, and the errors of every column."""
         import pandas as pd
 
-        errors = pd.DataFrame(sorted(self.errors_.items(), key=lambda e: e[1]), columns=["column", "training errors"])
-        return [*super().sections(), Section("Rule", self.rules()), Section("Errors of each column", frame=errors)]
+        errors = pd.DataFrame(
+            sorted(self.errors_.items(), key=lambda e: e[1]), columns=["column", "training errors"]
+        )
+        return [
+            *super().sections(),
+            Section("Rule", self.rules()),
+            Section("Errors of each column", frame=errors),
+        ]
 
     def plot(self) -> Any:
         """Class shares of every branch."""

@@ -35,18 +35,14 @@ class ZeroRClassifier(Classifier):
         complexity=Complexity("O(n)", "O(1)", "O(k)"),
     )
     learned: ClassVar[dict[str, str]] = {"class_count_": "float[k]", "class_prior_": "float[k]"}
-    excused: ClassVar[dict[str, str]] = {
-        "check_classifiers_train": "a baseline that ignores X cannot pass an accuracy threshold",
-    }
+    modest: ClassVar[str] = "a baseline that ignores every column"
+    looks_at_rows: ClassVar[bool] = False
 
     def recipe(self) -> Recipe:
         """Counting labels."""
-        return Recipe("labels only", "a constant class", "training errors", "closed form: the most frequent class")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True
-        return tags
+        return Recipe(
+            "labels only", "a constant class", "training errors", "closed form: the most frequent class"
+        )
 
     def statistic(self) -> Counts:
         """Counts of a column with one level: the classes."""
@@ -76,7 +72,9 @@ class ZeroRClassifier(Classifier):
         """The class counts."""
         import pandas as pd
 
-        counts = pd.DataFrame({"class": self.classes_.tolist(), "count": self.class_count_, "share": self.class_prior_})
+        counts = pd.DataFrame(
+            {"class": self.classes_.tolist(), "count": self.class_count_, "share": self.class_prior_}
+        )
         return [*super().sections(), Section("Class counts", frame=counts)]
 
 
@@ -96,15 +94,12 @@ class ZeroRRegressor(Regressor):
         complexity=Complexity("O(n)", "O(1)", "O(1)"),
     )
     learned: ClassVar[dict[str, str]] = {"mean_": "float[]", "sd_": "float[]"}
+    modest: ClassVar[str] = "a baseline that ignores every column"
+    looks_at_rows: ClassVar[bool] = False
 
     def recipe(self) -> Recipe:
         """The mean minimises squared error."""
         return Recipe("target only", "a constant", "squared error", "closed form: the mean")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True
-        return tags
 
     def statistic(self) -> Moments:
         """Moments of the target."""

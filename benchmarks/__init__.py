@@ -1,0 +1,1 @@
+"""Speed, memory and answers of tilth beside other libraries: ``python -m benchmarks``."""

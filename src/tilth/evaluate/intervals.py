@@ -1,0 +1,189 @@
+"""Intervals for scores: pure functions from counts or numbers to an :class:`Interval`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+#: With more rows than this the bootstrap means are drawn from their normal limit instead of row by row.
+RESAMPLED_ROWS = 10_000
+#: Cells of resampled rows held at a time.
+_BLOCK_CELLS = 4_000_000
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A score from ``n`` rows (or folds) with the bounds that hold it at the given level of confidence."""
+
+    value: float
+    low: float
+    high: float
+    level: float
+    method: str
+    n: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The interval as JSON-ready data."""
+        return asdict(self)
+
+    def __contains__(self, number: float) -> bool:
+        return self.low <= number <= self.high
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+def wald(correct: float, n: int, level: float = 0.95) -> Interval:
+    """Normal interval of a share, e +- z sqrt(e (1 - e) / n); wrong for small n and for shares near 0 or 1.
+
+    >>> print(wald(12, 40))
+    0.300 [0.158, 0.442]
+    """
+    share = _share(correct, n, level, "wald")
+    half = _z(level) * math.sqrt(share * (1 - share) / n)
+    return Interval(share, share - half, share + half, level, "Wald", n)
+
+
+def wilson(correct: float, n: int, level: float = 0.95) -> Interval:
+    """Score interval of a share e (Wilson 1927); stays within 0 and 1 and holds for small n.
+
+    (e + z^2 / 2n +- z sqrt(e (1 - e) / n + z^2 / 4n^2)) / (1 + z^2 / n)
+
+    >>> print(wilson(2, 20))
+    0.100 [0.028, 0.301]
+    """
+    share = _share(correct, n, level, "wilson")
+    z = _z(level)
+    middle = share + z * z / (2 * n)
+    half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    shrink = 1 + z * z / n
+    # At the ends the bound is the end itself; rounding must not carry it past the share.
+    low = 0.0 if correct == 0 else (middle - half) / shrink
+    high = 1.0 if correct == n else (middle + half) / shrink
+    return Interval(share, low, high, level, "Wilson", n)
+
+
+def exact(correct: int, n: int, level: float = 0.95) -> Interval:
+    """Clopper-Pearson interval of a share: all p that a binomial test at 1 - level does not reject.
+
+    It never covers less than it says, at the price of being wide.
+
+    >>> print(exact(0, 10))
+    0.000 [0.000, 0.308]
+    """
+    from scipy.stats import beta
+
+    share = _share(correct, n, level, "exact")
+    tail = (1 - level) / 2
+    low = 0.0 if correct == 0 else float(beta.ppf(tail, correct, n - correct + 1))
+    high = 1.0 if correct == n else float(beta.ppf(1 - tail, correct + 1, n - correct))
+    return Interval(share, low, high, level, "Clopper-Pearson", n)
+
+
+def corrected_t(scores: Floats, n_train: int, n_test: int, level: float = 0.95) -> Interval:
+    """Interval for the mean of scores over J resamplings whose training rows overlap (Nadeau and Bengio 2003).
+
+    mean +- t_{J-1} sqrt((1 / J + n_test / n_train) s^2)
+
+    Give differences of two models over the same folds to compare them.
+
+    >>> import numpy as np
+    >>> print(corrected_t(np.array([0.02, 0.04, 0.03, 0.05, 0.01]), n_train=80, n_test=20))
+    0.030 [0.001, 0.059]
+    """
+    from scipy.stats import t
+
+    values = np.asarray(scores, dtype=np.float64)
+    if values.ndim != 1 or len(values) < 2:
+        raise ValueError(f"corrected_t needs the scores of at least 2 resamplings; got an array of shape {values.shape}.")
+    if n_train < 1 or n_test < 1:
+        raise ValueError(f"corrected_t needs training and test rows; got n_train={n_train}, n_test={n_test}.")
+    _check_level(level, "corrected_t")
+    mean, count = float(values.mean()), len(values)
+    spread = math.sqrt((1 / count + n_test / n_train) * float(values.var(ddof=1)))
+    half = float(t.ppf((1 + level) / 2, count - 1)) * spread
+    return Interval(mean, mean - half, mean + half, level, "corrected resampled t", count)
+
+
+def resampled_means(rows: Floats, *, repeats: int = 1000, seed: int = 0) -> Floats:
+    """Column means of bootstrap samples of ``rows`` (n x m): an array of repeats x m.
+
+    All columns share each sample, so that differences between them are paired. Beyond ``RESAMPLED_ROWS`` rows the
+    means come from the normal distribution that the bootstrap then follows, N(mean, covariance / n).
+    """
+    rows = np.asarray(rows, dtype=np.float64)
+    n, width = rows.shape
+    rng = np.random.default_rng(seed)
+    if n > RESAMPLED_ROWS:
+        covariance = np.atleast_2d(np.cov(rows, rowvar=False)) / n
+        return rng.multivariate_normal(rows.mean(axis=0), covariance, size=repeats, method="eigh")
+    out = np.empty((repeats, width))
+    block = max(1, _BLOCK_CELLS // (n * width))
+    for start in range(0, repeats, block):
+        index = rng.integers(0, n, size=(min(block, repeats - start), n))
+        out[start : start + block] = rows[index].mean(axis=1)
+    return out
+
+
+def percentile(
+    rows: Floats,
+    finish: Callable[[Floats], Floats] | None = None,
+    *,
+    level: float = 0.95,
+    repeats: int = 1000,
+    seed: int = 0,
+) -> Interval:
+    """Bootstrap percentile interval of a score that is ``finish(mean of rows)``; without ``finish`` the mean itself.
+
+    Parameters
+    ----------
+    rows : one number, or a row of m numbers, per example.
+    finish : from means (any number of them x m) to scores, as ``lambda m: np.sqrt(m[:, 0])`` for RMSE.
+
+    >>> import numpy as np
+    >>> print(percentile(np.array([1.0, 2.0, 3.0, 4.0, 5.0]), seed=1))
+    3.000 [1.800, 4.200]
+    """
+    _check_level(level, "percentile")
+    rows = np.asarray(rows, dtype=np.float64)
+    if rows.ndim == 1:
+        rows = rows[:, None]
+    if len(rows) == 0:
+        raise ValueError("percentile needs at least one row to resample; got none.")
+    return from_means(rows.mean(axis=0), resampled_means(rows, repeats=repeats, seed=seed), len(rows), finish, level)
+
+
+def from_means(
+    means: Floats, resampled: Floats, n: int, finish: Callable[[Floats], Floats] | None = None, level: float = 0.95
+) -> Interval:
+    """Percentile interval from means and their resamples (:func:`resampled_means`)."""
+    scores = resampled[:, 0] if finish is None else finish(resampled)
+    value = means[0] if finish is None else finish(means[None, :])[0]
+    low, high = np.quantile(scores, [(1 - level) / 2, (1 + level) / 2])
+    method = "bootstrap" if n <= RESAMPLED_ROWS else "normal limit of the bootstrap"
+    return Interval(float(value), float(low), float(high), level, method, n)
+
+
+def _z(level: float) -> float:
+    from scipy.special import ndtri
+
+    return float(ndtri((1 + level) / 2))
+
+
+def _share(correct: float, n: int, level: float, owner: str) -> float:
+    _check_level(level, owner)
+    if n < 1 or not 0 <= correct <= n:
+        raise ValueError(f"{owner} needs n of at least 1 and 0 <= correct <= n; got correct={correct}, n={n}.")
+    return correct / n
+
+
+def _check_level(level: float, owner: str) -> None:
+    if not 0 < level < 1:
+        raise ValueError(f"{owner}: level must lie between 0 and 1, as in 0.95; got {level}.")

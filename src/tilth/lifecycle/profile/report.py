@@ -1,0 +1,232 @@
+"""The data-quality report: findings, a table of columns, and their renderings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tilth import progress
+from tilth.base.declare import Section
+from tilth.data.infer import Kinds
+from tilth.lifecycle.profile.finding import SEVERITIES, Finding, Severity, count, listed, plain, shown
+from tilth.lifecycle.profile.registry import CHECKS
+from tilth.lifecycle.profile.shift import Shift, compare_views
+from tilth.lifecycle.profile.target import class_balance
+from tilth.lifecycle.profile.view import ColumnView, View, view_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Findings of one code that are kept; the rest are counted.
+MOST_PER_CODE = 10
+#: Notes printed in text; all stand in the frame.
+NOTES_SHOWN = 8
+
+
+@dataclass
+class Profile:
+    """What is wrong with a table, most urgent first, and what is in it.
+
+    ``findings`` is the ranked list, ``columns`` one row per column, ``balance`` one row per class, ``shift`` the comparison with a
+    reference table, ``sampling`` the sentence that says which checks saw a sample only, ``omitted`` how many findings of a code
+    were left off.
+    """
+
+    findings: list[Finding]
+    columns: pd.DataFrame
+    n_rows: int
+    target: str | None = None
+    balance: pd.DataFrame | None = None
+    shift: Shift | None = None
+    sampling: str = ""
+    omitted: dict[str, int] = field(default_factory=dict)
+
+    def of(self, severity: Severity) -> list[Finding]:
+        """The findings of one severity."""
+        return [f for f in self.findings if f.severity == severity]
+
+    def __getitem__(self, code: str) -> list[Finding]:
+        """The findings of one code."""
+        return [f for f in self.findings if f.code == code]
+
+    @property
+    def suspects(self) -> list[str]:
+        """Columns better left out of a first model: leaks, identifiers, constants, empty columns."""
+        names = [n for f in self.findings if f.code in ("Q102", "Q302", "Q504") and (f.severity != "info" or f.code != "Q504")
+                 for n in f.columns]  # fmt: skip
+        names += [f.columns[0] for f in self["Q301"] if f.severity == "warning"]
+        return list(dict.fromkeys(names))
+
+    def frame(self) -> pd.DataFrame:
+        """One row per finding."""
+        import pandas as pd
+
+        fields = ("severity", "code", "columns", "title", "advice")
+        rows = [{**f.to_dict(), "columns": listed(f.columns)} for f in self.findings]
+        return pd.DataFrame(rows, columns=list(fields))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as JSON-ready data."""
+        return {
+            "schema": "tilth.profile/1",
+            "rows": self.n_rows,
+            "target": self.target,
+            "counts": {s: len(self.of(s)) for s in SEVERITIES},
+            "findings": [f.to_dict() for f in self.findings],
+            "omitted": dict(self.omitted),
+            "columns": plain(self.columns.to_dict("records")),
+            "balance": None if self.balance is None else plain(self.balance.to_dict("records")),
+            "shift": None if self.shift is None else self.shift.to_dict(),
+            "sampling": self.sampling,
+        }
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """The report as JSON text."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
+
+    def sections(self) -> list[Section]:
+        """The report as sections, for html, markdown or a terminal."""
+        out = [Section("Data quality", self.verdict(), self.frame(), advice=self._first_advice())]
+        if self.balance is not None:
+            out.append(Section("Classes", f"Target {self.target}.", self.balance))
+        if self.shift is not None:
+            out.append(Section("Against the reference table", str(self.shift).split("\n")[0], self.shift.columns))
+        out.append(Section("Columns", f"{count(len(self.columns), 'column')}, kinds with their reasons.", self.columns))
+        return out
+
+    def verdict(self) -> str:
+        """The report in one or two sentences."""
+        n = {s: len(self.of(s)) for s in SEVERITIES}
+        size = f"{count(self.n_rows, 'row')} x {count(len(self.columns), 'column')}"
+        if not self.findings:
+            text = f"{size}: nothing to report."
+        elif not n["serious"] and not n["warning"]:
+            text = f"{size}: no trouble found, {count(n['info'], 'note')}."
+        else:
+            text = f"{size}: {n['serious']} serious, {count(n['warning'], 'warning')}, {count(n['info'], 'note')}."
+        return text + (f" {self.sampling}" if self.sampling else "")
+
+    def _first_advice(self) -> str:
+        urgent = [f for f in self.findings if f.severity == "serious"]
+        return urgent[0].advice if urgent else ""
+
+    def __str__(self) -> str:
+        urgent = [f for f in self.findings if f.severity != "info"]
+        notes = self.of("info")
+        lines = [self.verdict(), *(f"  {str(f).replace(chr(10), chr(10) + '  ')}" for f in urgent)]
+        lines += [f"  note     {f.code}  {f.title}" for f in notes[:NOTES_SHOWN]]
+        if len(notes) > NOTES_SHOWN:
+            lines.append(f"  and {count(len(notes) - NOTES_SHOWN, 'more note')} in .frame()")
+        if self.omitted:
+            lines.append("  left off: " + ", ".join(f"{n} more of {code}" for code, n in self.omitted.items()))
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<Profile of {self.verdict()}>"
+
+
+def profile(
+    df: Any, target: Any = None, *, kinds: Kinds = None, rules: Mapping[str, Any] | None = None, reference: Any = None,
+    max_rows: int | None = None,
+) -> Profile:  # fmt: skip
+    """Check a table before anything is learned from it.
+
+    Parameters
+    ----------
+    df : any table: pandas, polars, pyarrow, numpy, a dict of columns. It is only read.
+    target : name of the target column, or its values; it wakes the checks for leaks, balance and labels.
+    kinds : kinds of columns that inference cannot know, see :func:`tilth.data.infer`.
+    rules : legal values, ``{"age": (0, 120), "sex": {"m", "f"}, "plate": re.compile("[A-Z]{2}-\\\\d+")}``.
+    reference : an earlier table; the columns that have shifted since are reported.
+    max_rows : rows used by the checks that compare columns, 100,000 unless given; a sample is drawn with a fixed seed.
+
+    >>> report = profile({"x": [1.0, 2.0, 3.0, 4.0] * 10, "c": ["k"] * 40})
+    >>> [f.columns for f in report["Q301"]]
+    [('c',)]
+    """
+    if max_rows is not None and (isinstance(max_rows, bool) or not isinstance(max_rows, (int, np.integer)) or max_rows < 1):
+        raise ValueError(f"profile: max_rows must be a whole number of at least 1, or None; got {max_rows!r}.")
+    view = view_of(df, target, kinds=kinds, rules=rules, max_rows=max_rows)
+    found: list[Finding] = []
+    with progress.task("Checking the data", total=len(CHECKS) + (reference is not None)) as work:
+        for check in CHECKS:
+            found += [replace(f, code=check.code) for f in check.run(view)]
+            work.advance()
+        shift = None
+        if reference is not None:
+            shift = compare_views(view_of(reference, _target_name(view, reference), kinds=kinds), view)
+            found += shift.findings
+            work.advance()
+    kept, omitted = _ranked(found)
+    sampled = view.n_rows > view.max_rows
+    return Profile(
+        kept,
+        describe(view),
+        view.n_rows,
+        None if view.target is None else view.target.name,
+        class_balance(view),
+        shift,
+        f"Checks that compare columns saw a random {view.max_rows:,} of {view.n_rows:,} rows." if sampled else "",
+        omitted,
+    )
+
+
+def _target_name(view: View, reference: Any) -> str | None:
+    from tilth.data.table import read
+
+    name = None if view.target is None else view.target.name
+    return name if name in read(reference).names else None
+
+
+def _ranked(found: list[Finding]) -> tuple[list[Finding], dict[str, int]]:
+    """Findings by severity, then by code, at most a few per code."""
+    order = sorted(found, key=lambda f: (SEVERITIES.index(f.severity), f.code[1] in "1", f.code))
+    kept: list[Finding] = []
+    seen: dict[str, int] = {}
+    for f in order:
+        seen[f.code] = seen.get(f.code, 0) + 1
+        if seen[f.code] <= MOST_PER_CODE or f.severity == "serious" and seen[f.code] <= 3 * MOST_PER_CODE:
+            kept.append(f)
+    omitted = {code: n - sum(f.code == code for f in kept) for code, n in seen.items()}
+    return kept, {code: n for code, n in omitted.items() if n}
+
+
+def describe(view: View) -> pd.DataFrame:
+    """One row per column: kind, reason, missing, distinct, and quantiles or the commonest levels."""
+    import pandas as pd
+
+    fields = ("column", "kind", "role", "missing", "distinct", "low", "q25", "median", "q75", "high", "mean", "sd", "top", "reason")
+    return pd.DataFrame([_describe(c, c is view.target) for c in view.everything], columns=list(fields))
+
+
+def _describe(column: ColumnView, is_target: bool) -> dict[str, Any]:
+    out: dict[str, Any] = {
+        "column": column.name,
+        "kind": "date" if column.raw.form == "date" else column.spec.kind.name,
+        "role": "target" if is_target else column.spec.role,
+        "missing": column.n_missing,
+        "distinct": column.n_distinct,
+        "reason": column.spec.reason,
+    }
+    if column.is_number and column.present.size:
+        values = column.present
+        out |= dict(zip(("low", "q25", "median", "q75", "high"), _quantiles(values), strict=True))
+        out |= {"mean": float(values.mean()), "sd": float(values.std(ddof=1)) if values.size > 1 else float("nan")}
+    elif column.n_distinct:
+        found, counts = column.distinct
+        order = np.argsort(-counts, kind="stable")[:5]
+        places = found if column.raw.form != "date" else np.arange(len(found))
+        out["top"] = ", ".join(f"{shown(column.label(int(places[i])))} ({counts[i]})" for i in order)
+    return out
+
+
+def _quantiles(ordered: np.ndarray[Any, np.dtype[np.float64]]) -> list[float]:
+    """Minimum, quartiles and maximum of sorted values, linearly interpolated."""
+    at = np.array([0, 0.25, 0.5, 0.75, 1]) * (len(ordered) - 1)
+    low = np.floor(at).astype(int)
+    high = np.minimum(low + 1, len(ordered) - 1)
+    return [float(v) for v in ordered[low] + (at - low) * (ordered[high] - ordered[low])]

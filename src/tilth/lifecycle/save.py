@@ -1,0 +1,252 @@
+"""``save`` and ``load``: model files that cannot run code, and are the same bytes for the same model.
+
+A file is a zip of ``manifest.json`` and ``arrays/NNNN.npy``. Loading imports nothing but classes of tilth's
+own tables, checks every size before it allocates, every hash before it believes, and every attribute against its
+declaration.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tilth.base import Estimator
+from tilth.data.schema import Schema
+from tilth.errors import ModelFileError
+from tilth.lifecycle import archive, snapshot
+from tilth.lifecycle.encode import TYPE, Decoder, Encoder
+from tilth.lifecycle.state import check_state
+from tilth.lifecycle.values import Extra
+
+FORMAT = "tilth-model"
+FORMAT_VERSION = 1
+#: Things in a manifest, counted before it is parsed: a few bytes of JSON can become a hundred in memory.
+MAX_THINGS = 4_000_000
+#: Columns of a sparse table that a file may claim without an array that wide.
+BELIEVED_WIDTH = 1 << 20
+_KEYS = {"format", "format_version", "written_with", "model", "snapshot", "arrays"}
+
+StrPath = str | os.PathLike[str]
+
+
+def save(model: Estimator, path: StrPath, *, classes: Iterable[type[Estimator]] = ()) -> Path:
+    """Write a model to a file, whole or not at all; the same model gives the same bytes.
+
+    Parameters
+    ----------
+    model : an estimator of tilth, fitted or not.
+    path : the file; by custom its name ends in ``.tilth``. A file of that name is replaced.
+    classes : estimator classes of your own that the file may hold; :func:`load` then needs them too.
+
+    >>> import tempfile
+    >>> from tilth import ZeroRRegressor
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = save(ZeroRRegressor().fit([[1.0], [2.0]], [10.0, 20.0]), f"{folder}/mean.tilth")
+    ...     load(path).predict([[1.5]])
+    array([15.])
+    """
+    if not isinstance(model, Estimator):
+        raise TypeError(
+            f"save takes an estimator of tilth; got {type(model).__module__}.{type(model).__qualname__}, "
+            "which a model file cannot hold."
+        )
+    encoder = Encoder(type(model).__name__, _by_name(classes))
+    tree = encoder.estimator(model)
+    replies: dict[str, Any] = {}
+    if hasattr(model, "schema_"):
+        check_state(model)
+        found = snapshot.answers(model)
+        replies = {
+            method: encoder.encode(answer, f"the answer of {method}") for method, answer in found.items()
+        }
+    manifest = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "written_with": {"tilth": _version(), "python": platform.python_version(), "numpy": np.__version__},
+        "model": tree,
+        "snapshot": {"recipe": snapshot.RECIPE, "answers": replies},
+    }
+
+    def text(index: dict[str, Any]) -> bytes:
+        return json.dumps(manifest | {"arrays": index}, indent=1, allow_nan=False).encode("ascii")
+
+    target = Path(path)
+    archive.write(target, text, encoder.arrays)
+    return target
+
+
+def load(
+    path: StrPath,
+    *,
+    verify: bool = True,
+    max_bytes: int = archive.MAX_BYTES,
+    classes: Iterable[type[Estimator]] = (),
+) -> Estimator:
+    """Read a model file. No code of the file is executed; whatever is wrong with it is a ``ModelFileError``.
+
+    Parameters
+    ----------
+    verify : ask the model the probe rows of the file again; different answers are the warning W301.
+    max_bytes : refuse a larger file; memory stays within a small multiple of the file's size.
+    classes : estimator classes of your own that the file may hold.
+    """
+    target = Path(path)
+    try:
+        return _load(target, verify, max_bytes, _by_name(classes))
+    except ModelFileError as error:
+        raise ModelFileError(f"{target.name} was not loaded: {error}") from error.__cause__
+    except RecursionError as error:
+        raise ModelFileError(f"{target.name} was not loaded: it is nested too deeply.") from error
+
+
+def describe_file(path: StrPath, *, max_bytes: int = archive.MAX_BYTES) -> dict[str, Any]:
+    """What a model file says of itself, without building anything from it.
+
+    Gives class, parameters, target, columns with kinds, levels and ranges, types and shapes of arrays,
+    versions and size, as the file writes them. Container and outline are checked, the hashes of arrays are not.
+    """
+    target = Path(path)
+    try:
+        with archive.opened(target, max_bytes) as reader:
+            manifest = _parsed(reader.manifest())
+    except ModelFileError as error:
+        raise ModelFileError(f"{target.name} was not read: {error}") from error.__cause__
+    model, arrays = manifest["model"], manifest["arrays"]
+    fitted = _part(model, "fitted")
+    return {
+        "class": model.get("class"),
+        "format_version": manifest["format_version"],
+        "written_with": manifest["written_with"],
+        "params": model.get("params"),
+        "target": fitted.get("target_"),
+        "columns": [
+            _column(node) for node in _items(_part(_part(fitted, "schema_"), "fields").get("columns"))
+        ],
+        "fitted": sorted(fitted),
+        "arrays": {name: f"{_get(told, 'dtype')} {_get(told, 'shape')}" for name, told in arrays.items()},
+        "bytes": target.stat().st_size,
+    }
+
+
+def _load(path: Path, verify: bool, max_bytes: int, extra: Extra) -> Estimator:
+    with archive.opened(path, max_bytes) as reader:
+        manifest = _parsed(reader.manifest())
+        told = manifest["arrays"]
+        if set(told) != set(reader.sizes) - {archive.MANIFEST}:
+            raise ModelFileError("its arrays are not those of its manifest.")
+        arrays = {name: reader.array(name, told[name]) for name in told}
+    decoder = Decoder(arrays, extra)
+    if manifest["model"].get(TYPE) != "estimator":
+        raise ModelFileError("it holds no estimator.")
+    model = decoder.decode(manifest["model"], "model")
+    stored = decoder.decode(_replies(manifest["snapshot"]), "snapshot")
+    decoder.finish()
+    _require_sound(model, max((max(a.shape, default=0) for a in arrays.values()), default=0))
+    if verify and hasattr(model, "schema_"):
+        snapshot.compare(model, stored, path.name, str(_get(manifest["written_with"], "tilth")), _version())
+    return model  # type: ignore[no-any-return]
+
+
+def _require_sound(model: Any, widest: int) -> None:
+    """Check a model and the estimators inside it; ``widest`` is the largest dimension of any stored array."""
+    schema = getattr(model, "schema_", None)
+    if isinstance(schema, Schema) and not schema.columns and schema.width > max(widest, BELIEVED_WIDTH):
+        # The one size that no stored byte stands for: a sparse table has no columns to count.
+        raise ModelFileError(f"its schema claims {schema.width} columns, and nothing in the file is as wide.")
+    try:
+        check_state(model)
+    except Exception as error:
+        raise ModelFileError(f"its state is inconsistent: {error}") from error
+    for thing in vars(model).values():
+        for inner in thing if isinstance(thing, (list, tuple)) else [thing]:
+            if isinstance(inner, Estimator):
+                _require_sound(inner, widest)
+
+
+def _parsed(text: bytes) -> dict[str, Any]:
+    """The manifest, with its outermost keys checked."""
+    if text.count(b",") + text.count(b"[") + text.count(b"{") > MAX_THINGS:
+        raise ModelFileError(f"its manifest lists more than {MAX_THINGS} things.")
+    try:
+        manifest = json.loads(text.decode("ascii"), object_pairs_hook=_unique, parse_constant=_no_constant)
+    except ModelFileError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"its manifest cannot be read: {error!s:.200}") from error
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise ModelFileError("it is no model file of tilth.")
+    version, writer = manifest.get("format_version"), _get(manifest.get("written_with"), "tilth")
+    if type(version) is not int or version < 1:
+        raise ModelFileError("its format version is no number.")
+    if version > FORMAT_VERSION:
+        raise ModelFileError(
+            f"it was written by tilth {writer!s:.40} in format {version}; this is tilth {_version()}, "
+            f"which reads formats up to {FORMAT_VERSION}. Use a newer tilth."
+        )
+    if set(manifest) != _KEYS or not all(
+        isinstance(manifest[k], dict) for k in _KEYS - {"format", "format_version"}
+    ):
+        raise ModelFileError(f"its manifest should have {', '.join(sorted(_KEYS))}.")
+    return manifest
+
+
+def _replies(told: dict[str, Any]) -> dict[str, Any]:
+    if (
+        set(told) != {"recipe", "answers"}
+        or told["recipe"] != snapshot.RECIPE
+        or not isinstance(told["answers"], dict)
+    ):
+        raise ModelFileError("its snapshot of answers is of a kind this version does not know.")
+    if not set(told["answers"]) <= set(snapshot.METHODS):
+        raise ModelFileError("its snapshot answers for methods that are not among those asked.")
+    replies: dict[str, Any] = told["answers"]
+    return replies
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise ModelFileError("its manifest has a key twice.")
+    return made
+
+
+def _no_constant(word: str) -> Any:
+    raise ModelFileError(f"its manifest holds {word}, which is no JSON.")
+
+
+def _by_name(classes: Iterable[type[Estimator]]) -> Extra:
+    return {cls.__name__: cls for cls in classes}
+
+
+def _version() -> str:
+    import tilth
+
+    return str(tilth.__version__)
+
+
+def _get(node: Any, key: str) -> Any:
+    return node.get(key) if isinstance(node, dict) else None
+
+
+def _part(node: dict[str, Any], key: str) -> dict[str, Any]:
+    found = node.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _items(node: Any) -> list[Any]:
+    found = _get(node, "items")
+    return found if isinstance(found, list) else []
+
+
+def _column(node: Any) -> dict[str, Any]:
+    """One column of the schema as written, with its kind's levels beside it."""
+    told = _part(node, "fields") if isinstance(node, dict) else {}
+    kind = _part(_part(told, "kind"), "fields")
+    plain = {name: value for name, value in told.items() if not isinstance(value, dict)}
+    return plain | {"kind": kind.get("name"), "levels": _items(kind.get("levels"))}

@@ -1,0 +1,238 @@
+"""Steps as estimators: the conversions that models make on their own, for use in pipelines and by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from tilth.base import (
+    Accepts,
+    Card,
+    Complexity,
+    Recipe,
+    Section,
+    Traits,
+    Transformer,
+    declared,
+    param,
+    whole_or_nothing,
+)
+from tilth.base.columns import align
+from tilth.base.estimator import take_rows
+from tilth.base.target import check_weight
+from tilth.data.convert import Plan
+from tilth.data.kinds import Kind
+from tilth.data.schema import ColumnSpec, Schema
+from tilth.data.steps import FittedStep, Step
+from tilth.data.table import DATE_PARTS, RawTable, Table, read
+from tilth.errors import SchemaError
+from tilth.params import check_params, params_of
+
+TRAITS = Traits(concept="transformation", supervision="none")
+
+
+@declared
+class Preparation(Transformer):
+    """What all conversions share: a card made from the first sentence of the docstring, and a recipe."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "card" not in cls.__dict__:
+            summary = (cls.__doc__ or cls.__name__).strip().partition("\n")[0]
+            cls.card = Card(summary, TRAITS, complexity=Complexity("O(n p)", "O(p)", "O(p)"))
+
+    def recipe(self) -> Recipe:
+        """No cost is minimised: what is learned is read off the training rows."""
+        return Recipe(
+            data="training rows only",
+            model=type(self).card.summary,
+            cost="none",
+            optimiser="closed form, one pass",
+        )
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Names of the columns that :meth:`transform` gives."""
+        check_is_fitted(self)
+        known = getattr(self, "feature_names_in_", None)
+        if input_features is not None:
+            if known is not None and list(input_features) != list(known):
+                raise ValueError("input_features is not equal to feature_names_in_.")
+            if len(input_features) != getattr(self, "n_features_in_", len(input_features)):
+                raise ValueError(
+                    f"input_features should have length equal to number of features ({self.n_features_in_}), "
+                    f"got {len(input_features)}."
+                )
+        return super().get_feature_names_out(input_features)
+
+
+@declared
+class StepTransformer(Preparation):
+    """A step (:mod:`tilth.data.steps`) as a transformer: learned in ``fit``, applied in ``transform``.
+
+    Columns the step does not touch stay where they are; columns that inference sets aside (identifiers, empty
+    columns) are left out, as ``print(transformer.plan_)`` shows. An array gives an array when everything is numeric,
+    any other table a pandas frame whose (ordered) categories the next model reads as the same kinds.
+    """
+
+    accepts: ClassVar[Accepts] = Accepts(numeric=True, ordinal=True, nominal=True, missing=True)
+    learned: ClassVar[dict[str, str]] = {"names_out_": "str[q]"}
+    #: The step that does the work; found among the base classes.
+    step: ClassVar[type[Step]]
+
+    columns: Any = param(None, doc="Names or places of the columns; None takes all that the step takes.")
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        own = [c for c in cls.__mro__ if issubclass(c, Step) and not issubclass(c, StepTransformer)]
+        if own:
+            cls.step = own[0]
+
+    @whole_or_nothing
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the step from training rows.
+
+        Parameters
+        ----------
+        X : any table; ``y`` may name a column of it, which is then left out.
+        y : not used otherwise.
+        sample_weight : weight of each row; a weight of 2 is the row given twice.
+        """
+        check_params(self)
+        raw = read(X)
+        target = y if isinstance(y, str) else None
+        if target is not None:
+            raw = raw.without(target)
+        weight = check_weight(sample_weight, raw.n_rows, type(self).__name__)
+        if weight is not None and (weight == 0).any():
+            keep = np.flatnonzero(weight)
+            raw, weight = take_rows(raw, keep), weight[keep]
+        self._begin(raw, target, weight)
+        self.names_out_ = list(self.plan_.outputs)
+        self.warn_on_fit()
+        return self
+
+    def warn_on_fit(self) -> None:
+        """Say what deserves attention in what was learned; most steps have nothing to say."""
+
+    def transform(self, X: Any) -> Any:
+        """Convert rows with what was learned."""
+        check_is_fitted(self)
+        raw = read(X)
+        return _like(self._table(raw), raw, X)
+
+    @property
+    def fitted_step(self) -> FittedStep | None:
+        """The step with what it learned of each column; None when there was no column for it."""
+        check_is_fitted(self)
+        done = [s for s in self.plan_.steps if type(s.step) is type(self).step]
+        return done[-1] if done else None
+
+    @property
+    def explain_(self) -> str:
+        """What was learned, one line per column."""
+        done = self.fitted_step
+        if done is None:
+            return f"{type(self).__name__}: no column to convert"
+        told = zip(done.inputs, done.states, strict=True)
+        return "\n".join(f"{name}: {done.step.tell(state) or done.step.verb}" for name, state in told)
+
+    def sections(self) -> list[Section]:
+        """Report pages, with what was learned of each column."""
+        return [*super().sections(), Section("Learned", self.explain_)]
+
+    def _plan(self, schema: Schema) -> Plan:
+        made = super()._plan(schema)
+        step = type(self).step(**{name: getattr(self, name) for name in params_of(type(self).step)})
+        inputs = self._chosen(schema)
+        if inputs:
+            made.steps.append(FittedStep(step, inputs))
+        return made
+
+    def _chosen(self, schema: Schema) -> list[str]:
+        """Names of the columns to convert, in the order of the table."""
+        if self.columns is None:
+            taken = [c for c in schema.features if c.kind.name in type(self).step.takes]
+            return [name for spec in taken for name in _names_in_table(spec)]
+        wanted = set(self._named(schema))
+        for spec in schema.columns:
+            if spec.name in wanted and spec.role == "aside":
+                raise SchemaError(
+                    f"{type(self).__name__}: column {spec.name!r} was set aside ({spec.reason}); "
+                    f"say kinds={{{spec.name!r}: ...}} to use it."
+                )
+        return [name for spec in schema.columns if spec.name in wanted for name in _names_in_table(spec)]
+
+    def _named(self, schema: Schema) -> list[str]:
+        """The names behind ``columns``, which may hold names and places."""
+        owner, known = type(self).__name__, list(schema.names)
+        given = [self.columns] if isinstance(self.columns, (str, int, np.integer)) else list(self.columns)
+        out = []
+        for one in given:
+            if isinstance(one, (int, np.integer)) and not isinstance(one, bool):
+                if not -len(known) <= one < len(known):
+                    raise SchemaError(
+                        f"{owner}: there is no column number {one}; the table has {len(known)} columns."
+                    )
+                out.append(known[int(one)])
+            elif one in known:
+                out.append(one)
+            else:
+                near = get_close_matches(str(one), known, 1)
+                hint = (
+                    f"did you mean {near[0]!r}?"
+                    if near
+                    else f"the columns are {', '.join(map(repr, known[:12]))}."
+                )
+                raise SchemaError(f"{owner}: columns names {one!r}, which is not in the table; {hint}")
+        return out
+
+
+@declared
+class InvertibleTransformer(StepTransformer):
+    """A step that can be undone."""
+
+    def inverse_transform(self, X: Any) -> Any:
+        """The rows that :meth:`transform` would turn into ``X``."""
+        check_is_fitted(self)
+        raw = read(X)
+        done = self.fitted_step
+        converted = {} if done is None else dict(zip(done.inputs, done.states, strict=True))
+        specs = []
+        for name in self.names_out_:
+            kind = (
+                Kind("numeric")
+                if name in converted or name not in self.schema_.names
+                else self.schema_[name].kind
+            )
+            specs.append(ColumnSpec(name, kind, ""))
+        made = Schema(tuple(specs), named=self.schema_.named)
+        table = align(raw, made, type(self).__name__).typed(made)
+        step: Any = None if done is None else done.step
+        columns = [
+            back
+            for column in table.columns
+            for back in (
+                step.invert(column, converted[column.name]) if column.name in converted else [column]
+            )
+        ]
+        return _like(Table(columns, table.n_rows), raw, X)
+
+
+def _names_in_table(spec: ColumnSpec) -> Sequence[str]:
+    """What a column is called once typed: a date has become its parts."""
+    return [f"{spec.name}.{part}" for part in DATE_PARTS] if spec.expand_date else [spec.name]
+
+
+def _like(table: Table, raw: RawTable, X: Any) -> Any:
+    """The table in the form it came: an array for an array of numbers, otherwise a frame with the same index."""
+    if raw.native == "numpy" and not raw.named and all(c.kind.name == "numeric" for c in table.columns):
+        return np.array(table.numbers(), order="C")
+    frame = table.frame()
+    if raw.native == "pandas" and hasattr(X, "index"):
+        frame.index = X.index
+    return frame

@@ -1,0 +1,68 @@
+"""Small tables with every kind of column, from a seed: what the common checks feed to a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+KINDS = ("numeric", "ordinal", "nominal")
+GRADES = ["low", "medium", "high"]
+
+
+@dataclass
+class Example:
+    """A frame of columns, its target, weights, and the kinds that inference cannot know."""
+
+    X: Any
+    y: Any
+    weight: Any
+    kinds: dict[str, Any] = field(default_factory=dict)
+
+    def rows(self, index: Any) -> Example:
+        """Some of the rows."""
+        return Example(
+            self.X.iloc[index].reset_index(drop=True), self.y[index], self.weight[index], self.kinds
+        )
+
+
+def example(
+    n: int = 120, *, kinds: tuple[str, ...] = KINDS, missing: bool = False, task: str = "classification",
+    nonnegative: bool = False, seed: int = 0,
+) -> Example:  # fmt: skip
+    """A table with two columns of each asked kind whose target depends on all of them.
+
+    >>> example(4, kinds=("nominal",)).X.columns.tolist()
+    ['colour', 'wet']
+    """
+    import pandas as pd
+
+    rng = np.random.default_rng(seed)
+    hidden = rng.integers(0, 3, n)
+    X = pd.DataFrame(index=range(n))
+    if "numeric" in kinds:
+        X["height"] = np.round(np.abs(170 + 8 * hidden + rng.normal(0, 6, n)), 2)
+        X["visits"] = rng.poisson(1 + hidden).astype(np.int64)
+        if not nonnegative:
+            X["balance"] = np.round(rng.normal(hidden - 1, 1.5), 3)
+    if "ordinal" in kinds:
+        noisy = np.clip(hidden + rng.integers(-1, 2, n), 0, 2)
+        X["grade"] = pd.Categorical.from_codes(noisy, GRADES, ordered=True)
+        X["mark"] = np.array(["poor", "fair", "good"])[np.clip(hidden + rng.integers(-1, 2, n), 0, 2)]
+    if "nominal" in kinds:
+        X["colour"] = np.array(["red", "green", "blue", "grün"])[(hidden + rng.integers(0, 2, n)) % 4]
+        X["wet"] = rng.random(n) < (hidden + 1) / 4
+    if missing:
+        for j, name in enumerate(X.columns):
+            gone = rng.random(n) < 0.15
+            gone[j] = True
+            X[name] = (
+                X[name].astype(object).where(~gone, None) if X[name].dtype == bool else X[name].where(~gone)
+            )
+    y: Any = (
+        hidden * 2.0 + rng.normal(0, 0.5, n)
+        if task == "regression"
+        else np.array(["ant", "bee", "cat"])[hidden]
+    )
+    return Example(X, y, rng.integers(0, 4, n).astype(np.float64))
