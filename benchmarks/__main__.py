@@ -45,12 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="tilth beside other libraries.")
     parser.add_argument("names", nargs="*", help="workloads to run (all when none is named)")
-    parser.add_argument(
-        "--quick", action="store_true", help="small data, two rounds; no files unless --out is given"
-    )
-    parser.add_argument(
-        "--out", type=Path, help="folder for the JSON files and README.md (benchmarks/results)"
-    )
+    parser.add_argument("--quick", action="store_true", help="small data, two rounds; no files unless --out is given")
+    parser.add_argument("--out", type=Path, help="folder for the JSON files and README.md (benchmarks/results)")
     parser.add_argument("--rounds", type=int, help="counted rounds instead of those of the workload")
     parser.add_argument("--no-memory", action="store_true", help="do not run each contestant alone as well")
     parser.add_argument("--list", action="store_true", help="list the workloads")

@@ -114,8 +114,7 @@ class Result:
         """The result that :meth:`to_json` wrote."""
         content = json.loads(text)
         content["timings"] = {
-            who: {step: Timing(**timing) for step, timing in steps.items()}
-            for who, steps in content["timings"].items()
+            who: {step: Timing(**timing) for step, timing in steps.items()} for who, steps in content["timings"].items()
         }
         return cls(**content)
 

@@ -13,7 +13,7 @@ from typing import Any
 from tilth._names import CHAPTERS, ESTIMATORS, OTHERS, PACKAGES
 
 _NAMES = ESTIMATORS | OTHERS
-__all__ = ["__version__", *_NAMES, *PACKAGES, *CHAPTERS]  # noqa: PLE0604 - the registry is the list
+__all__ = ["__version__", *_NAMES, *PACKAGES, *CHAPTERS]
 
 
 def __getattr__(name: str) -> Any:

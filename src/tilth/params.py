@@ -30,7 +30,7 @@ class Param:
 
     def problem(self, value: Any) -> str | None:
         """Why ``value`` is not legal, as the end of a sentence, or None when it is."""
-        if value is None and self.none_allowed or self.also and isinstance(value, self.also):
+        if (value is None and self.none_allowed) or (self.also and isinstance(value, self.also)):
             return None
         if self.options and not any(
             value is o or (type(value) is type(o) and value == o) for o in self.options
@@ -40,8 +40,9 @@ class Param:
             return None
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             return f"must be a number {self.range_text()}"
-        too_low = self.low is not None and (value <= self.low if self.low_open else value < self.low)
-        if too_low or (self.high is not None and value > self.high) or value != value:
+        number = float(value)
+        too_low = self.low is not None and (number <= self.low if self.low_open else number < self.low)
+        if too_low or (self.high is not None and number > self.high) or number != number:
             return f"must be {self.range_text()}"
         return None
 
@@ -107,7 +108,7 @@ def document(cls: type) -> str:
     """The class docstring with a Parameters section made from the declarations."""
     text = (cls.__dict__.get("__doc__") or "").rstrip()
     rows = []
-    for field in dataclasses.fields(cls):  # type: ignore[arg-type]
+    for field in dataclasses.fields(cls):
         info = field.metadata.get("tilth")
         if info is None:
             continue

@@ -73,9 +73,7 @@ def test_blood_table_is_exact_and_its_columns_depend_on_each_other() -> None:
 def test_colours_give_the_printed_confusion_matrix() -> None:
     frame = datasets.load_colours().frame
     order = ["Red", "Blue", "Gold"]
-    counts = pd.crosstab(frame["Label"], frame["Prediction"]).reindex(
-        index=order, columns=order, fill_value=0
-    )
+    counts = pd.crosstab(frame["Label"], frame["Prediction"]).reindex(index=order, columns=order, fill_value=0)
     assert counts.to_numpy().tolist() == [[1, 1, 0], [2, 0, 0], [0, 1, 0]]
 
 

@@ -1,6 +1,8 @@
 import dataclasses
+import importlib
 import json
 import os
+import pkgutil
 import subprocess
 import sys
 import warnings
@@ -10,10 +12,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix, issparse
 from sklearn.linear_model import LogisticRegression
 
 import tilth
-from tilth.base import Estimator, Regressor
+from tilth.base import Classifier, Estimator, Regressor
 from tilth.data.chunks import chunks
 from tilth.data.convert import Plan
 from tilth.data.datasets import load as dataset
@@ -27,12 +30,32 @@ from tilth.lifecycle.save import describe_file, load, save
 from tilth.lifecycle.snapshot import ROWS, answers, probe
 from tilth.lifecycle.state import check_state
 from tilth.lifecycle.values import VALUES, field_types, is_value, value_class
+from tilth.models import prepare
 from tilth.models.catalogue import all_estimators
+from tilth.models.prepare.base import Preparation
+from tilth.models.prepare.images import PixelVectors
+from tilth.models.prepare.text import Converter, TextConverter
 from tilth.params import declared, param
 from tilth.stats import Counts, Gram, Histogram, Moments, QuantileSketch, ValueCounts
 from tilth.stats.statistic import Statistic
 
 ESTIMATORS = all_estimators()
+
+
+def subclasses(cls: type) -> set[type]:
+    found = set(cls.__subclasses__())
+    return found.union(*(subclasses(c) for c in found)) if found else found
+
+
+def preparations() -> dict[str, type[Estimator]]:
+    """Every conversion of the chapter, also one without a public name."""
+    for module in pkgutil.iter_modules(prepare.__path__):
+        importlib.import_module(f"{prepare.__name__}.{module.name}")
+    found = {c for c in subclasses(Preparation) if c.__module__.startswith("tilth.") and not c.__subclasses__()}
+    return {c.__name__: c for c in sorted(found, key=lambda c: c.__name__)}
+
+
+PREPARATIONS = preparations()
 
 
 def mixed(n: int = 60) -> pd.DataFrame:
@@ -57,15 +80,32 @@ def labels(frame: pd.DataFrame) -> pd.Series:
     return pd.Series(np.where(frame["rich"] ^ (frame["rooms"] > 2), "yes", "no"), name="buys")
 
 
+def rows_for(cls: type[Estimator]) -> Any:
+    """Rows that a class can be fitted on: most take the mixed table."""
+    if issubclass(cls, TextConverter):
+        return ["the cat sat", "the mat", "a cat on the mat"]
+    if issubclass(cls, PixelVectors):
+        return np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
+    return mixed()
+
+
 def fitted(cls: type[Estimator], **params: Any) -> Any:
-    frame = mixed()
-    target = np.linspace(0, 5, len(frame)) if issubclass(cls, Regressor) else labels(frame)
+    rows = rows_for(cls)
+    target: Any = None
+    if issubclass(cls, Regressor):
+        target = np.linspace(0, 5, len(rows))
+    elif issubclass(cls, Classifier):
+        target = labels(rows)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return cls(**params).fit(frame, target)
+        return cls(**params).fit(rows, target)
 
 
-def same(a: np.ndarray, b: np.ndarray) -> bool:
+def same(a: Any, b: Any) -> bool:
+    if isinstance(a, pd.DataFrame):
+        return a.equals(b)
+    if issparse(a):
+        return same(a.toarray(), b.toarray())
     return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
 
 
@@ -81,12 +121,25 @@ def test_every_estimator_answers_alike_after_loading(name, tmp_path):
         again = load(save(model, tmp_path / f"{number}.tilth"))
         assert type(again) is cls
         assert again.get_params().keys() == model.get_params().keys()
-        rows = mixed()
+        rows = rows_for(cls)
         for method in ("predict", "predict_proba", "transform"):
             if hasattr(model, method):
                 assert same(getattr(model, method)(rows), getattr(again, method)(rows))
-        assert again.plan_.schema is again.schema_
-        assert str(again.plan_) == str(model.plan_)
+        if hasattr(model, "plan_"):
+            assert again.plan_.schema is again.schema_
+            assert str(again.plan_) == str(model.plan_)
+
+
+@pytest.mark.parametrize("name", PREPARATIONS)
+def test_every_conversion_converts_alike_after_loading(name, tmp_path):
+    cls = PREPARATIONS[name]
+    params = {"Features": {"formulas": {"twice": "age * 2"}}, "DropColumns": {"columns": ["job"]}}.get(name, {})
+    model = fitted(cls, **params)
+    check_state(model)
+    path = save(model, tmp_path / "m.tilth", classes=[cls])
+    rows = rows_for(cls)
+    assert same(load(path, classes=[cls]).transform(rows), model.transform(rows))
+    assert path.read_bytes() == save(model, tmp_path / "n.tilth", classes=[cls]).read_bytes()
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -137,15 +190,14 @@ def test_models_from_chunks_are_saved_too(tmp_path):
 @pytest.mark.parametrize("classes", [["a", "b"], [0, 1], [False, True], np.array([1.0, 2.0]), ["", "x" * 300]])
 def test_labels_keep_their_type(classes, tmp_path):
     y = np.array(classes)[[0, 1, 1, 0, 1, 0]]
-    model = tilth.GaussianNB().fit(np.arange(12.0).reshape(6, 2) % 5, y)
+    X = np.arange(12.0).reshape(6, 2) % 5
+    model = tilth.GaussianNB().fit(X, y)
     again = load(save(model, tmp_path / "m.tilth"))
     assert again.classes_.dtype == model.classes_.dtype
-    assert again.predict(np.arange(12.0).reshape(6, 2) % 5).tolist() == model.predict(np.arange(12.0).reshape(6, 2) % 5).tolist()
+    assert again.predict(X).tolist() == model.predict(X).tolist()
 
 
 def test_sparse_models_are_saved(tmp_path):
-    from scipy.sparse import csr_matrix
-
     X = csr_matrix(np.random.default_rng(0).integers(0, 3, (20, 30)))
     model = tilth.MultinomialNB().fit(X, [0, 1] * 10)
     again = load(save(model, tmp_path / "m.tilth"))
@@ -153,7 +205,9 @@ def test_sparse_models_are_saved(tmp_path):
 
 
 def test_plain_arrays_and_parts_are_saved(tmp_path):
-    model = tilth.NaiveBayes(smoothing=tilth.MEstimate(m=2.0, prior={"x0": {1: 0.5, 2: 0.25, 3: 0.25}}), kinds="nominal")
+    model = tilth.NaiveBayes(
+        smoothing=tilth.MEstimate(m=2.0, prior={"x0": {1: 0.5, 2: 0.25, 3: 0.25}}), kinds="nominal"
+    )
     X = np.array([[1, 1], [2, 2], [3, 1], [1, 2]])
     again = load(save(model.fit(X, [0, 1, 1, 0]), tmp_path / "m.tilth"))
     assert again.smoothing == model.smoothing
@@ -213,6 +267,10 @@ def test_a_model_too_large_for_a_file_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr(archive, "MAX_MANIFEST_BYTES", 100)
     with pytest.raises(ValueError, match="besides arrays"):
         save(fitted(tilth.GaussianNB), tmp_path / "m.tilth")
+    monkeypatch.undo()
+    monkeypatch.setattr("tilth.lifecycle.save.MAX_THINGS", 10)
+    with pytest.raises(ValueError, match="things besides arrays"):
+        save(fitted(tilth.GaussianNB), tmp_path / "m.tilth")
     assert not list(tmp_path.iterdir())
 
 
@@ -244,9 +302,9 @@ def round_trip(thing: Any) -> Any:
 @pytest.mark.parametrize(
     "thing",
     [
-        None, True, 0, -(2**63), 2**64 - 1, 0.1, 1e300, -0.0, float("inf"), float("-inf"), "", "é\ud800\x00", [], [1, "a"],
-        (), (1, (2,)), {}, {"a": [None]}, {"$type": 1}, {1: "a", (2, "b"): "c", None: 1.5}, np.float32(0.1), np.int8(-3),
-        np.bool_(True), np.str_("x"), np.uint64(2**64 - 1), np.float64("inf"),
+        None, True, 0, -(2**63), 2**64 - 1, 0.1, 1e300, -0.0, float("inf"), float("-inf"), "", "é\ud800\x00", [],
+        [1, "a"], (), (1, (2,)), {}, {"a": [None]}, {"$type": 1}, {1: "a", (2, "b"): "c", None: 1.5},
+        np.float32(0.1), np.int8(-3), np.bool_(True), np.str_("x"), np.uint64(2**64 - 1), np.float64("inf"),
     ],
 )  # fmt: skip
 def test_plain_things_come_back_as_they_were(thing):
@@ -261,7 +319,10 @@ def test_plain_things_come_back_as_they_were(thing):
 @pytest.mark.parametrize("layout", ["C", "F", "strided"])
 def test_arrays_come_back_as_they_were(dtype, shape, layout, tmp_path):
     values = (np.arange(np.prod(shape, dtype=int)) % 2).reshape(shape).astype(dtype)
-    values = np.repeat(values, 2, axis=0)[::2] if layout == "strided" and shape else np.asarray(values, order=layout[0] if layout != "strided" else "C")
+    if layout == "strided":
+        values = np.repeat(values, 2, axis=0)[::2] if shape else values
+    else:
+        values = np.asarray(values, order=layout)
     path = tmp_path / "a.zip"
     indexed: dict[str, Any] = {}
     archive.write(path, lambda index: indexed.update(index) or b"{}", [values])
@@ -297,7 +358,7 @@ def test_arrays_of_objects_hold_texts_and_numbers():
 
 def test_statistics_and_steps_come_back():
     x = np.array([3.0, 1.0, 2.0, 2.0])
-    sketch, values, histogram = QuantileSketch.empty(2), ValueCounts.empty(2), Histogram.empty([0.0, 2.0, 4.0])
+    sketch, values, histogram = QuantileSketch.empty(2), ValueCounts.empty(), Histogram.empty([0.0, 2.0, 4.0])
     moments, gram, counts = Moments.empty(1, 1), Gram.empty(1), Counts.empty(2, [3])
     for statistic, row in ((sketch, x), (values, x), (histogram, x), (moments, x[:, None]), (gram, x[:, None])):
         statistic.update(row)
@@ -406,12 +467,7 @@ def test_every_value_of_a_fitted_model_is_in_the_table(name):
         reachable(fitted(ESTIMATORS[name], **params), seen)
         strangers = {type(v) for v in seen.values() if not isinstance(v, Estimator) and not is_value(v)}
         assert not strangers
-        assert any(isinstance(v, Schema) for v in seen.values())
-
-
-def subclasses(cls: type) -> set[type]:
-    found = set(cls.__subclasses__())
-    return found.union(*(subclasses(c) for c in found)) if found else found
+        assert any(isinstance(v, Schema) for v in seen.values()) or issubclass(ESTIMATORS[name], Converter)
 
 
 def test_every_step_statistic_and_part_is_in_the_table():
@@ -419,9 +475,10 @@ def test_every_step_statistic_and_part_is_in_the_table():
 
     for base in (Step, Statistic, Part):
         for cls in subclasses(base):
-            leaf = cls.__module__.startswith("tilth.") and not cls.__subclasses__() and not cls.__name__.startswith("_")
+            ours = cls.__module__.startswith("tilth.") and not issubclass(cls, Estimator)
+            abstract = any(not issubclass(c, Estimator) for c in cls.__subclasses__())
             # A dataclass with slots leaves the class it replaced behind; only the one its module holds counts.
-            if leaf and getattr(sys.modules[cls.__module__], cls.__name__, None) is cls:
+            if ours and not abstract and getattr(sys.modules[cls.__module__], cls.__name__, None) is cls:
                 assert VALUES.get(cls.__name__) == f"{cls.__module__}:{cls.__name__}"
 
 

@@ -29,7 +29,7 @@ def align(table: RawTable, schema: Schema, owner: str, target: str | None = None
         if schema.named and not table.is_sparse:
             warn_data("W107", f"X does not have valid feature names, but {owner} was fitted with feature names; "
                       "columns were taken in order.")  # fmt: skip
-        if table.names == list(schema.names) or table.is_sparse:
+        if table.is_sparse or table.names == list(schema.names):
             return table
         renamed = [
             RawColumn(n, c.form, c.values, c.levels, c.ordered)
@@ -79,7 +79,7 @@ class Remark:
 def examine(table: Table, raw: RawTable, schema: Schema, far_only: bool) -> list[Remark]:
     """Unseen levels and values outside the training range; with ``far_only`` only those beyond twice the range."""
     remarks = []
-    for column in table.columns:
+    for column in table.columns if table.has_unseen() else ():
         if column.kind.name != "numeric" and (column.values == UNSEEN).any():
             where = np.flatnonzero(column.values == UNSEEN)
             source = raw.column(column.name)
@@ -113,8 +113,8 @@ def examine(table: Table, raw: RawTable, schema: Schema, far_only: bool) -> list
 
 def settle(table: Table, accepts: Accepts, schema: Schema, owner: str) -> Table:
     """After the plan: unseen levels become missing; missing values a model cannot take are an error with its cure."""
-    for column in table.columns:
-        if column.kind.name != "numeric" and column.values.size and column.values.min() == UNSEEN:
+    for column in table.columns if table.has_unseen() else ():
+        if column.kind.name != "numeric" and column.values.min() == UNSEEN:
             column.values = np.maximum(column.values, -1)
     if accepts.missing:
         return table

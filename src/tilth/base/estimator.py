@@ -85,6 +85,8 @@ class Estimator(BaseEstimator):
     excused: ClassVar[dict[str, str]] = {}
     #: Why the model cannot be expected to reach a good score on any data, such as a baseline; "" when it can.
     modest: ClassVar[str] = ""
+    #: Attributes that a model file leaves out, because they come too close to the training rows themselves.
+    not_in_files: ClassVar[tuple[str, ...]] = ()
     #: False for a model whose answer never depends on the row, so that remarks about rows would be noise.
     looks_at_rows: ClassVar[bool] = True
 
@@ -151,8 +153,8 @@ class Estimator(BaseEstimator):
             self._require_sparse(raw)
             self.plan_ = Plan(schema, owner=owner)
             return raw, None, weight
-        table = raw.typed(schema)
-        self.plan_, table = self._plan(schema).fit(table, weight)
+        planned = self._plan(schema)
+        self.plan_, table = planned.fit(raw.typed(schema), weight)
         self._require_nonnegative(table)
         if not table.columns:
             raise ValueError(f"{owner}: no column is left to learn from:\n{self.plan_}")
@@ -196,10 +198,11 @@ class Estimator(BaseEstimator):
         if not self.accepts.nonnegative:
             return
         for column in table.of_kind("numeric"):
-            if column.values.size and np.nanmin(column.values) < 0:
+            negative = column.values[column.values < 0]
+            if negative.size:
                 raise ValueError(
                     f"Negative values in data passed to {type(self).__name__}: column {column.name!r} has "
-                    f"{np.nanmin(column.values):g}, and occurrences are not negative."
+                    f"{negative[0]:g}, and occurrences are not negative."
                 )
 
     # ------------------------------------------------------------------------------------------------- new rows
@@ -275,7 +278,7 @@ class Predictor(Estimator):
         """Set the fitted attributes from typed rows. By default: one fold."""
         statistic = self.statistic()
         self.absorb(statistic, table, target, weight)
-        self.statistic_ = statistic
+        self.statistic_: Any = statistic
         self.conclude(statistic)
 
     def statistic(self) -> Statistic:
@@ -326,9 +329,14 @@ class Predictor(Estimator):
         """
         if type(self).fold != "once":
             raise TypeError(f"{type(self).__name__} cannot learn in parts (fold = {type(self).fold!r}).")
-        if not hasattr(self, "statistic_"):
-            return self._first_part(X, y, classes, sample_weight)
         owner = type(self).__name__
+        if not hasattr(self, "statistic_"):
+            if hasattr(self, "schema_"):
+                raise TypeError(
+                    f"{owner} was loaded from a file, which does not hold the counts it would have to add to; "
+                    "fit it anew on all rows to go on learning."
+                )
+            return self._first_part(X, y, classes, sample_weight)
         raw, target, _ = split_target(X, y, owner)
         raw = align(raw, self.schema_, owner)
         values = one_dimensional(target, raw.n_rows, owner)
@@ -465,7 +473,7 @@ class Classifier(ClassifierMixin, Predictor):
     def predict(self, X: Any) -> Array:
         """The most probable class of each row: classes[argmax p(y | x)]."""
         rows = self._rows(X)
-        return cast(Array, self.classes_[self.choice(rows)])
+        return self.classes_[self.choice(rows)]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """p(y | x) for every class, in the order of ``classes_``."""

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth import _core
 from tilth.data.table import RawTable, read
 from tilth.errors import SchemaError
 
@@ -66,19 +65,17 @@ def encode_labels(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]
     """Distinct labels in sorted order, and the place of each row's label among them."""
     kind = values.dtype.kind
     if kind == "b" or (kind in "iu" and values.dtype != np.uint64 and values.size):
-        numbers = values.astype(np.int8).reshape(-1, 1) if kind == "b" else values.reshape(-1, 1)
-        low, high = _core.integer_facts(numbers)
-        if high[0] - low[0] < 1 << 16:
-            flags, offsets = _core.integer_presence(numbers, low, high)
-            found = np.flatnonzero(flags)
-            lookup = np.cumsum(flags, dtype=np.int32) - 1
-            codes = _core.encode_integers(numbers, low, offsets, lookup.astype(np.int32))
-            return (found + low[0]).astype(values.dtype), codes.ravel()
+        low, high = (int(values.min()), int(values.max())) if values.size else (0, 0)
+        if high - low < 1 << 16:
+            place = np.subtract(values, low, dtype=np.int64)
+            present = np.bincount(place) > 0
+            lookup = np.cumsum(present, dtype=np.int32) - np.int32(1)
+            return (np.flatnonzero(present) + low).astype(values.dtype), lookup[place]
     if kind == "f":
         _refuse_unlike_labels(values)
     if kind not in "OUST":
-        classes, codes = np.unique(values, return_inverse=True)
-        return classes, codes.astype(np.int32)
+        classes, place_of = np.unique(values, return_inverse=True)
+        return classes, place_of.astype(np.int32)
     import pandas as pd
 
     codes, found = pd.factorize(np.asarray(values, dtype=object))

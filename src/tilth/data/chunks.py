@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -85,11 +85,7 @@ class Chunks:
             table = table.without(self.weight)
         if self.target is not None:
             column = table.column(self.target)
-            y = (
-                np.array([*column.levels, None], dtype=object)[column.values]
-                if column.levels
-                else column.values
-            )
+            y = np.array([*column.levels, None], dtype=object)[column.values] if column.levels else column.values
             table = table.without(self.target)
         return Chunk(table, y, weight)
 
@@ -103,10 +99,18 @@ class Chunks:
             yield from ((p, None) for p in _csv_pieces(path, self.rows))
 
     def _table_pieces(self) -> Iterator[tuple[Any, Any]]:
-        n = self.source.shape[0] if hasattr(self.source, "shape") else len(self.source)
+        source = self.source
+        if isinstance(source, Mapping):
+            source = {name: np.asarray(values) for name, values in source.items()}
+            n = max((len(values) for values in source.values()), default=0)
+        else:
+            n = source.shape[0] if hasattr(source, "shape") else len(source)
         for start in range(0, n, self.rows):
             part = slice(start, start + self.rows)
-            rows = self.source.iloc[part] if hasattr(self.source, "iloc") else self.source[part]
+            if isinstance(source, Mapping):
+                rows: Any = {name: values[part] for name, values in source.items()}
+            else:
+                rows = source.iloc[part] if hasattr(source, "iloc") else source[part]
             yield rows, None if self.y is None else np.asarray(self.y)[part]
 
     def summaries(self, wanted: Sequence[str] = ()) -> list[Summary]:
@@ -121,9 +125,7 @@ class Chunks:
             overview.summaries = _added(overview.summaries, summarise(chunk.table))
             if chunk.target is not None and len(overview.targets) <= MOST_CLASSES:
                 overview.targets |= set(
-                    np.unique(
-                        chunk.target.astype(str) if chunk.target.dtype == object else chunk.target
-                    ).tolist()
+                    np.unique(chunk.target.astype(str) if chunk.target.dtype == object else chunk.target).tolist()
                 )
         return overview
 
@@ -169,9 +171,7 @@ CSV_MISSING = ["", "NA", "N/A", "NaN", "nan", "?"]
 def _csv_pieces(path: Path, rows: int) -> Iterator[Any]:
     import pandas as pd
 
-    with pd.read_csv(
-        path, chunksize=rows, keep_default_na=False, na_values=CSV_MISSING, low_memory=False
-    ) as reader:
+    with pd.read_csv(path, chunksize=rows, keep_default_na=False, na_values=CSV_MISSING, low_memory=False) as reader:
         yield from reader
 
 

@@ -1,6 +1,6 @@
 """Change the attributes to match the model: ``plan(schema, accepts)`` is one pure function over a small table of steps.
 
-The plan is fitted inside ``fit``, kept as ``model.plan_``, replayed in ``predict`` and printed by ``print(model.plan_)``.
+The plan is fitted inside ``fit``, kept as ``model.plan_``, replayed in ``predict``, printed by ``print(model.plan_)``.
 An all-numeric table with nothing missing has an empty plan for every model that takes numbers.
 """
 
@@ -87,7 +87,7 @@ class Plan:
         source = {name: name for name in self.schema.names}
         for spec in self.schema.features:
             if spec.expand_date:
-                source |= {n: spec.name for n in self.outputs if n.startswith(spec.name + ".")}
+                source |= dict.fromkeys(spec.typed_names, spec.name)
         for step in self.steps:
             for name, made in zip(step.inputs, step.outputs, strict=False):
                 source |= {new: source.get(name, name) for new in made}
@@ -95,10 +95,11 @@ class Plan:
 
     def __str__(self) -> str:
         if not self.schema.columns:
-            return f"Plan for {self.owner or 'the model'}: {self.schema.width} columns of a sparse matrix, used as they are"
+            owner = self.owner or "the model"
+            return f"Plan for {owner}: {self.schema.width} columns of a sparse matrix, used as they are"
         rows: list[tuple[str, ...]] = []
         for spec in self.schema.columns:
-            done = [s for s in self.steps if spec.name in s.inputs]
+            done = [s for s in self.steps if spec.typed_names[0] in s.inputs]
             if spec.role == "aside":
                 rows.append((spec.name, spec.kind.name, "set aside", spec.reason))
                 continue
@@ -121,7 +122,7 @@ def _details(spec: ColumnSpec, done: list[FittedStep]) -> str:
         share = spec.n_missing / max(spec.n_rows, 1)
         parts.append(f"{spec.n_missing} missing ({share:.1%}){'' if done else ', left to the model'}")
     for step in done:
-        place = step.inputs.index(spec.name)
+        place = step.inputs.index(spec.typed_names[0])
         told = step.step.tell(step.states[place]) if step.states else ""
         parts.append("; ".join(t for t in (step.reason, told) if t))
     return "; ".join(p for p in parts if p)
@@ -188,11 +189,7 @@ def _steps_for(
     """Steps of one column; its kind is followed through each step, so that later steps see what earlier ones made."""
     out: list[FittedStep] = []
     kind = spec.kind.name
-    names = (
-        [spec.name]
-        if not spec.expand_date
-        else [f"{spec.name}.{p}" for p in ("year", "month", "day", "weekday", "days")]
-    )
+    names = spec.typed_names
 
     target = _target_kind(kind, accepts)
     if target != kind:
@@ -208,9 +205,7 @@ def _steps_for(
         handled = _missing_step(spec, kind, target, accepts, missing, owner)
         if handled is not None:
             out.append(
-                FittedStep(
-                    handled, names, reason="" if spec.has_missing else "in case a value is missing later"
-                )
+                FittedStep(handled, names, reason="" if spec.has_missing else "in case a value is missing later")
             )
             if isinstance(handled, OwnCategory):
                 kind = "nominal"

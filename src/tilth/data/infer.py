@@ -111,9 +111,7 @@ def _as_text(s: Summary) -> Summary:
     if s.form in ("number", "integer"):
         if s.few is None:
             # Numbers too many to list: the ends stand for them, which is all the number rule looks at.
-            return replace(
-                s, form="text", levels={level_key(s.low): 1, level_key(s.high): s.n_rows - s.n_missing - 1}
-            )
+            return replace(s, form="text", levels={level_key(s.low): 1, level_key(s.high): s.n_rows - s.n_missing - 1})
         return replace(s, form="text", levels={level_key(k): n for k, n in s.few.items()})
     return replace(s, form="text", ordered=False, levels={level_key(k): n for k, n in s.levels.items()})
 
@@ -177,29 +175,24 @@ def _summarise_matrix(table: RawTable, wanted: set[str]) -> list[Summary]:
 
 
 def _distinct(values: Any) -> dict[float, int]:
-    found, counts = np.unique(
-        values[~np.isnan(values)] if values.dtype.kind == "f" else values, return_counts=True
-    )
+    found, counts = np.unique(values[~np.isnan(values)] if values.dtype.kind == "f" else values, return_counts=True)
     return dict(zip(map(float, found), map(int, counts), strict=True))
 
 
 def _summarise_column(column: RawColumn, wanted: bool) -> Summary:
     values, n = column.values, len(column.values)
     if column.form in ("number", "integer"):
-        low, high, missing, infinite = (
-            v[0] for v in _core.column_facts(values.astype(np.float64).reshape(-1, 1))
-        )
+        numbers = np.asarray(values, dtype=np.float64).reshape(-1, 1)
+        low, high, missing, infinite = (v[0] for v in _core.column_facts(numbers))
         summary = Summary(column.name, column.form, n, int(missing), float(low), float(high), int(infinite))
         _add_number_facts(summary, values, wanted)
         return summary
     if column.form == "date":
         return Summary(column.name, "date", n, int(np.isnat(values).sum()))
-    counts = np.bincount(values[values >= 0], minlength=len(column.levels))
+    gone, counts = np.split(np.bincount(values + 1, minlength=len(column.levels) + 1), [1])
     keep = range(len(column.levels)) if column.form == "level" else np.flatnonzero(counts)[:MANY_LEVELS]
     levels = {column.levels[i]: int(counts[i]) for i in keep}
-    return Summary(
-        column.name, column.form, n, int((values < 0).sum()), levels=levels, ordered=column.ordered
-    )
+    return Summary(column.name, column.form, n, int(gone[0]), levels=levels, ordered=column.ordered)
 
 
 def _add_number_facts(s: Summary, values: Any, wanted: bool) -> None:
@@ -229,9 +222,10 @@ _DATE_TEXT = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?$|\d{1,2}[/.]\d{1
 
 #: Words people use for degrees, lowest first; a column whose levels all come from one line is ordinal.
 SCALES: tuple[tuple[str, ...], ...] = (
-    ("none", "very low", "vlow", "low", "medium low", "med", "mid", "medium", "moderate", "medium high", "high", "vhigh",
-     "very high", "extreme"),
-    ("tiny", "extra small", "xs", "small", "s", "med", "medium", "m", "large", "big", "l", "extra large", "xl", "huge", "xxl"),
+    ("none", "very low", "vlow", "low", "medium low", "med", "mid", "medium", "moderate", "medium high", "high",
+     "vhigh", "very high", "extreme"),
+    ("tiny", "extra small", "xs", "small", "s", "med", "medium", "m", "large", "big", "l", "extra large", "xl",
+     "huge", "xxl"),
     ("never", "rarely", "seldom", "sometimes", "occasionally", "often", "usually", "frequently", "always"),
     ("terrible", "very bad", "very poor", "bad", "poor", "fair", "average", "ok", "good", "very good", "vgood", "great",
      "excellent"),
@@ -275,9 +269,7 @@ def rule_text_numbers(s: Summary, named: bool) -> Decision | None:
     reason = "text that reads as numbers"
     if tokens:
         cells = sum(s.levels[v] for v in tokens)
-        reason += (
-            f"; {cells} cell{'s' * (cells > 1)} {', '.join(repr(t) for t in tokens[:3])} taken as missing"
-        )
+        reason += f"; {cells} cell{'s' * (cells > 1)} {', '.join(repr(t) for t in tokens[:3])} taken as missing"
     return Decision(Kind("numeric"), reason)
 
 
@@ -362,13 +354,7 @@ def rule_text(s: Summary, named: bool) -> Decision | None:
 
 def rule_number_id(s: Summary, named: bool) -> Decision | None:
     """A named column of whole numbers that never repeat and is called an id is an id: two witnesses."""
-    if (
-        named
-        and s.form in ("integer", "number")
-        and s.all_distinct
-        and s.n_rows > 1
-        and _ID_NAME.search(s.name)
-    ):
+    if named and s.form in ("integer", "number") and s.all_distinct and s.n_rows > 1 and _ID_NAME.search(s.name):
         return Decision(
             Kind("numeric"),
             f"whole numbers, all different, under an identifier's name (kinds={{{s.name!r}: 'numeric'}} to keep it)",
@@ -433,11 +419,7 @@ def decide(summaries: Sequence[Summary], named: bool, kinds: Kinds = None) -> Sc
     if isinstance(kinds, Mapping):
         for unknown in [k for k in kinds if k not in names]:
             near = get_close_matches(str(unknown), names, 1)
-            hint = (
-                f"; did you mean {near[0]!r}?"
-                if near
-                else f"; the columns are {', '.join(map(repr, names[:12]))}."
-            )
+            hint = f"; did you mean {near[0]!r}?" if near else f"; the columns are {', '.join(map(repr, names[:12]))}."
             raise SchemaError(f"kinds names a column {unknown!r} that is not in the table{hint}")
     columns = []
     for s in summaries:
@@ -483,15 +465,11 @@ def _told(s: Summary, override: Override) -> Decision:
             raise SchemaError(
                 f"Column {s.name!r} is said to hold dates but holds {s.form}; use pandas.to_datetime first."
             )
-        return Decision(
-            Kind("numeric"), "as told: expanded into year, month, day, weekday, days", expand_date=True
-        )
+        return Decision(Kind("numeric"), "as told: expanded into year, month, day, weekday, days", expand_date=True)
     if word == "numeric":
         if s.form in ("text", "level") and any(parse_number(v) is None for v in s.levels):
             bad = next(v for v in s.levels if parse_number(v) is None)
-            raise SchemaError(
-                f"Column {s.name!r} is said to be numeric, but {bad!r} does not read as a number."
-            )
+            raise SchemaError(f"Column {s.name!r} is said to be numeric, but {bad!r} does not read as a number.")
         return Decision(Kind("numeric"), "as told")
     if word not in ("nominal", "ordinal"):
         raise SchemaError(
@@ -499,13 +477,7 @@ def _told(s: Summary, override: Override) -> Decision:
             f"got {override!r}."
         )
     present = _levels_present(s)
-    given = (
-        override.levels
-        if isinstance(override, Kind)
-        else ()
-        if isinstance(override, str)
-        else tuple(override)
-    )
+    given = override.levels if isinstance(override, Kind) else () if isinstance(override, str) else tuple(override)
     if given:
         keys = {level_key(v) for v in given}
         if len(keys) < len(given):
@@ -517,9 +489,7 @@ def _told(s: Summary, override: Override) -> Decision:
                 f"kinds[{s.name!r}] = {list(given)} does not list."
             )
         joiner = " < " if word == "ordinal" else ", "
-        return Decision(
-            Kind(word, tuple(map(plain_level, given))), "as told: " + joiner.join(map(str, given[:6]))
-        )  # type: ignore[arg-type]
+        return Decision(Kind(word, tuple(map(plain_level, given))), "as told: " + joiner.join(map(str, given[:6])))  # type: ignore[arg-type]
     if word == "nominal":
         return Decision(Kind("nominal", tuple(sort_levels(present))), "as told")
     return _told_ordinal(s, present)
@@ -528,9 +498,7 @@ def _told(s: Summary, override: Override) -> Decision:
 def _told_ordinal(s: Summary, present: list[Level]) -> Decision:
     """Ordinal without a stated order: numbers have one, and so have scales and intervals; other words do not."""
     if s.ordered or all(not isinstance(v, str) for v in present):
-        return Decision(
-            Kind("ordinal", tuple(present if s.ordered else sort_levels(present))), "as told, by value"
-        )
+        return Decision(Kind("ordinal", tuple(present if s.ordered else sort_levels(present))), "as told, by value")
     for rule in (rule_scale, rule_intervals):
         found = rule(s, True)
         if found:

@@ -41,7 +41,7 @@ class Kind:
         >>> Kind("nominal", ("red", "blue")).require("arithmetic", "colour", "a mean")
         Traceback (most recent call last):
             ...
-        tilth.errors.KindError: 'colour' is nominal: its levels can only be tested for equality, so a mean has no meaning.
+        tilth.errors.KindError: 'colour' is nominal: its levels can only be tested for equality, ...
         """
         if not self.allows(operation):
             reason = {
@@ -85,7 +85,7 @@ def level_key(value: Any) -> str:
     if isinstance(value, bool):
         return str(value)
     if isinstance(value, numbers.Real) and float(value).is_integer():
-        return str(int(value))
+        return str(int(float(value)))
     return str(value)
 
 

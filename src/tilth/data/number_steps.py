@@ -50,9 +50,7 @@ class MinMax(Step):
     """(x - min) / (max - min) into [0, 1]; new values outside are clipped or kept."""
 
     verb: ClassVar[str] = "min-max"
-    outside: str = param(
-        "keep", options=("keep", "clip"), doc="What becomes of new values outside the range."
-    )
+    outside: str = param("keep", options=("keep", "clip"), doc="What becomes of new values outside the range.")
 
     def learn(self, column: Column, weight: Weight = None) -> State:
         """Smallest and largest value."""
@@ -206,8 +204,8 @@ def _skew(x: NDArray[Any], w: NDArray[Any]) -> float:
 class Waterfall(Step):
     """Ranges of x as separate columns, so that a linear model bends at each knot.
 
-    Column i holds how far x has got through range i: min(max(x - t[i-1], 0), t[i] - t[i-1]); the first is min(x, t[0]), so that
-    they sum to x.
+    Column i holds how far x has got through range i: min(max(x - t[i-1], 0), t[i] - t[i-1]); the first is
+    min(x, t[0]), so that they sum to x.
     """
 
     verb: ClassVar[str] = "waterfall"
@@ -219,9 +217,7 @@ class Waterfall(Step):
         if self.knots is not None:
             given = np.asarray(self.knots, dtype=np.float64)
             if not given.size or (np.diff(given) <= 0).any():
-                raise ValueError(
-                    f"Waterfall: knots must be at least one number, ascending; got {list(self.knots)}."
-                )
+                raise ValueError(f"Waterfall: knots must be at least one number, ascending; got {list(self.knots)}.")
             return {"knots": given}
         inner = weighted.quantile(column.values, list(np.arange(1, self.n_ranges) / self.n_ranges), weight)
         return {"knots": np.unique(inner)}
@@ -230,7 +226,7 @@ class Waterfall(Step):
         """One column per range; the outer two are open-ended."""
         knots = state["knots"]
         parts = [np.minimum(column.values, knots[0])]
-        parts += [np.clip(column.values - a, 0.0, b - a) for a, b in zip(knots, knots[1:], strict=False)]
+        parts += [np.clip(column.values - a, 0.0, b - a) for a, b in itertools.pairwise(knots)]
         parts.append(np.maximum(column.values - knots[-1], 0.0))
         return [Column(f"{column.name}_range{i}", NUMERIC, p) for i, p in enumerate(parts)]
 
@@ -241,13 +237,11 @@ class Waterfall(Step):
 
 @declared
 class Denoise(Step):
-    """A running median (or mean) along the rows, to remove noise before looking for anomalies. Rows must be in order."""
+    """A running median (or mean) along the rows, which must be in order, to remove noise before seeking anomalies."""
 
     verb: ClassVar[str] = "denoise"
     window: int = param(5, low=1, high=10001, doc="Rows in the window, made odd.")
-    method: str = param(
-        "median", options=("median", "mean"), doc="The median keeps steps, the mean does not."
-    )
+    method: str = param("median", options=("median", "mean"), doc="The median keeps steps, the mean does not.")
 
     def convert(self, column: Column, state: State) -> list[Column]:
         """Smoothed values; the ends repeat the outermost value."""
@@ -257,9 +251,7 @@ class Denoise(Step):
         padded = np.pad(column.values, half, mode="edge")
         windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1)
         if not np.isnan(padded).any():
-            return _same(
-                column, np.median(windows, axis=1) if self.method == "median" else windows.mean(axis=1)
-            )
+            return _same(column, np.median(windows, axis=1) if self.method == "median" else windows.mean(axis=1))
         # A missing cell takes no part in its neighbours' windows, and stays missing itself.
         smoothed = np.full(len(column.values), np.nan)
         kept = ~np.isnan(column.values)
@@ -283,9 +275,7 @@ class Polynomial(Step):
         for d in range(1, self.degree + 1):
             pool = itertools.combinations_with_replacement(range(p), d)
             combos += [c for c in pool if self.interactions or len(set(c)) == 1]
-        powers = np.array([[c.count(j) for j in range(p)] for c in combos], dtype=np.int32).reshape(
-            len(combos), p
-        )
+        powers = np.array([[c.count(j) for j in range(p)] for c in combos], dtype=np.int32).reshape(len(combos), p)
         return [{"powers": powers}] + [{} for _ in columns[1:]]
 
     def convert_all(self, columns: Sequence[Column], states: Sequence[State]) -> list[list[Column]]:
@@ -357,12 +347,8 @@ class RandomProjection(Step):
     """
 
     verb: ClassVar[str] = "project"
-    n_components: int | None = param(
-        None, low=1, doc="k; None takes the least that the lemma allows for eps."
-    )
-    eps: float = param(
-        0.5, low=0, low_open=True, high=0.999, doc="Largest relative error of a squared distance."
-    )
+    n_components: int | None = param(None, low=1, doc="k; None takes the least that the lemma allows for eps.")
+    eps: float = param(0.5, low=0, low_open=True, high=0.999, doc="Largest relative error of a squared distance.")
     random_state: int = param(0, low=0, doc="Seed of the draw.")
 
     def learn_all(self, columns: Sequence[Column], weight: Weight = None) -> list[State]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 Role = Literal["feature", "aside"]
 Form = Literal["number", "integer", "boolean", "text", "level", "date"]
+DATE_PARTS = ("year", "month", "day", "weekday", "days")
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,11 @@ class ColumnSpec:
     def has_missing(self) -> bool:
         """Whether a cell was missing in the rows the schema was made from."""
         return self.n_missing > 0
+
+    @property
+    def typed_names(self) -> list[str]:
+        """What the column is called in a typed table: itself, or the parts of a date."""
+        return [f"{self.name}.{part}" for part in DATE_PARTS] if self.expand_date else [self.name]
 
     @property
     def all_missing(self) -> bool:
@@ -108,7 +114,9 @@ class Schema:
         )
 
     def __str__(self) -> str:
-        rows = [(c.name, c.kind.name if c.role == "feature" else "aside", c.reason) for c in self.columns]
+        rows: list[tuple[str, ...]] = [
+            (c.name, c.kind.name if c.role == "feature" else "aside", c.reason) for c in self.columns
+        ]
         return table_text(rows) if rows else f"{self.width} numeric columns of a sparse matrix"
 
 
@@ -151,7 +159,6 @@ def table_text(rows: list[tuple[str, ...]], indent: str = "  ") -> str:
         return ""
     widths = [min(28, max(len(r[i]) for r in rows)) for i in range(len(rows[0]) - 1)]
     return "\n".join(
-        indent
-        + "  ".join([f"{cell:<{w}}" for cell, w in zip(row, widths, strict=False)] + [row[-1]]).rstrip()
+        indent + "  ".join([f"{cell:<{w}}" for cell, w in zip(row, widths, strict=False)] + [row[-1]]).rstrip()
         for row in rows
     )

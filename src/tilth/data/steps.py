@@ -7,6 +7,7 @@ name, on their own (:mod:`tilth.models.prepare`).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -57,7 +58,8 @@ class Step:
         """Refuse a column of a kind the step does not take."""
         if column.kind.name not in self.takes:
             raise SchemaError(
-                f"{type(self).__name__} takes {' and '.join(self.takes)} columns; {column.name!r} is {column.kind.name}."
+                f"{type(self).__name__} takes {' and '.join(self.takes)} columns; "
+                f"{column.name!r} is {column.kind.name}."
             )
 
     def settings(self) -> dict[str, Any]:
@@ -138,9 +140,7 @@ class SelectKinds(Step):
         wanted = (self.keep,) if isinstance(self.keep, str) else tuple(self.keep)
         unknown = [word for word in wanted if word not in OPERATIONS]
         if unknown or not wanted:
-            raise ValueError(
-                f"SelectKinds: keep must name kinds among {', '.join(OPERATIONS)}; got {self.keep!r}."
-            )
+            raise ValueError(f"SelectKinds: keep must name kinds among {', '.join(OPERATIONS)}; got {self.keep!r}.")
         return [column] if column.kind.name in wanted else []
 
 
@@ -193,11 +193,7 @@ class IntegerCodes(Step):
 
     def convert(self, column: Column, state: State) -> list[Column]:
         """The code as a number; missing and unseen become NaN."""
-        return [
-            Column(
-                column.name, NUMERIC, np.where(column.values < 0, np.nan, column.values).astype(np.float64)
-            )
-        ]
+        return [Column(column.name, NUMERIC, np.where(column.values < 0, np.nan, column.values).astype(np.float64))]
 
     def invert(self, column: Column, state: State) -> list[Column]:
         """The levels that codes stand for; a number that is no code becomes missing."""
@@ -272,16 +268,10 @@ class Bins(Step):
     """
 
     verb: ClassVar[str] = "bins"
-    method: str = param(
-        "frequency", options=("width", "frequency", "kmeans"), doc="How boundaries are chosen."
-    )
+    method: str = param("frequency", options=("width", "frequency", "kmeans"), doc="How boundaries are chosen.")
     n_bins: int = param(5, low=2, high=1000, doc="Number of bins wanted.", tune=(2, 20))
-    names: tuple[str, ...] | None = param(
-        None, doc="Names of the bins, lowest first; low/medium/high by default."
-    )
-    edges: tuple[float, ...] | None = param(
-        None, doc="Inner boundaries by hand, ascending; overrides method."
-    )
+    names: tuple[str, ...] | None = param(None, doc="Names of the bins, lowest first; low/medium/high by default.")
+    edges: tuple[float, ...] | None = param(None, doc="Inner boundaries by hand, ascending; overrides method.")
 
     def learn(self, column: Column, weight: Weight = None) -> State:
         """Inner edges, bin names and the weight in each bin."""
@@ -293,9 +283,7 @@ class Bins(Step):
         elif not x.size:
             inner = np.empty(0)
         else:
-            maker = {"width": _equal_width, "frequency": _equal_frequency, "kmeans": _kmeans_edges}[
-                self.method
-            ]
+            maker = {"width": _equal_width, "frequency": _equal_frequency, "kmeans": _kmeans_edges}[self.method]
             inner = maker(x, w, self.n_bins)
         counts = np.bincount(np.searchsorted(inner, x, side="left"), w, minlength=len(inner) + 1)
         return {"edges": inner, "names": self._names(inner), "counts": counts, "wanted": self.n_bins}
@@ -312,7 +300,7 @@ class Bins(Step):
             return list(BIN_NAMES[n])
         ends = [f"{v:.6g}" for v in inner]
         return (
-            [f"<= {ends[0]}", *(f"{a} to {b}" for a, b in zip(ends, ends[1:], strict=False)), f"> {ends[-1]}"]
+            [f"<= {ends[0]}", *(f"{a} to {b}" for a, b in itertools.pairwise(ends)), f"> {ends[-1]}"]
             if ends
             else ["all"]
         )
@@ -325,9 +313,7 @@ class Bins(Step):
 
     def tell(self, state: State) -> str:
         """Boundaries, and whether ties kept the counts apart."""
-        edges = ", ".join(f"{v:.4g}" for v in state["edges"][:6]) + (
-            " ..." if len(state["edges"]) > 6 else ""
-        )
+        edges = ", ".join(f"{v:.4g}" for v in state["edges"][:6]) + (" ..." if len(state["edges"]) > 6 else "")
         return f"{len(state['names'])} bins at {edges}{self.tie_note(state)}"
 
     def tie_note(self, state: State) -> str:
@@ -431,13 +417,9 @@ class Impute(Step):
         if column.kind.name != "numeric":
             counts = weighted.code_counts(column.values, len(column.kind.levels), weight)
             if not counts.any():
-                raise SchemaError(
-                    f"Impute: column {column.name!r} has no value to learn a mode from; leave it out."
-                )
+                raise SchemaError(f"Impute: column {column.name!r} has no value to learn a mode from; leave it out.")
             ordered = column.kind.name == "ordinal" and self.method == "median" and counts.sum() > 0
-            code = (
-                int(np.searchsorted(np.cumsum(counts), counts.sum() / 2)) if ordered else int(counts.argmax())
-            )
+            code = int(np.searchsorted(np.cumsum(counts), counts.sum() / 2)) if ordered else int(counts.argmax())
             return {"fill": code, "level": column.kind.levels[code], "share": share}
         mean, sd = weighted.mean_sd(column.values, weight)
         if self.method == "mean":
@@ -445,9 +427,9 @@ class Impute(Step):
         elif self.method == "median":
             fill = float(weighted.quantile(column.values, 0.5, weight)[0])
         else:
-            values, inverse = np.unique(weighted.present(column.values, weight)[0], return_inverse=True)
-            counts = np.bincount(inverse, weighted.present(column.values, weight)[1])
-            fill = float(values[counts.argmax()]) if values.size else float("nan")
+            x, w = weighted.present(column.values, weight)
+            values, place = np.unique(x, return_inverse=True)
+            fill = float(values[np.bincount(place, w).argmax()]) if values.size else float("nan")
         if fill != fill:
             raise SchemaError(
                 f"Impute: column {column.name!r} has no value to learn a {self.method} from; leave it out."

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tilth import _core
 from tilth.data.kinds import Kind, Level, level_key, plain_level
 from tilth.data.numbers import parse_number
-from tilth.data.schema import ColumnSpec, Form, Schema
+from tilth.data.schema import DATE_PARTS, ColumnSpec, Form, Schema
 from tilth.errors import SchemaError
 
 UNSEEN = -2
@@ -128,6 +128,13 @@ class Table:
             out[:, j] = values
         return out
 
+    def has_unseen(self) -> bool:
+        """Whether some cell holds a level that the schema does not know."""
+        chosen = [c.values for c in self.of_kind("nominal", "ordinal")]
+        base = _shared_base(chosen)
+        # One pass over the block: its columns one by one would each walk all of its memory.
+        return any(block.size and block.min() == UNSEEN for block in (chosen if base is None else [base]))
+
     def rows(self, index: slice | NDArray[Any]) -> Table:
         """The table of these rows."""
         if self.matrix is not None:
@@ -237,16 +244,12 @@ class RawTable:
         for column in self.columns:
             if column.name == name:
                 return column
-        raise SchemaError(
-            f"There is no column {name!r}; the columns are {', '.join(map(repr, self.names[:12]))}."
-        )
+        raise SchemaError(f"There is no column {name!r}; the columns are {', '.join(map(repr, self.names[:12]))}.")
 
     def without(self, name: str) -> RawTable:
         """The table less one column."""
         self.column(name)
-        return RawTable(
-            [c for c in self.columns if c.name != name], self.n_rows, self.named, None, self.native
-        )
+        return RawTable([c for c in self.columns if c.name != name], self.n_rows, self.named, None, self.native)
 
     def typed(self, schema: Schema) -> Table:
         """Typed columns, in the order of ``schema`` and without the columns set aside."""
@@ -255,16 +258,8 @@ class RawTable:
         if not schema.columns:
             return self._plain_numbers(schema)
         used = schema.features
-        if (
-            self.matrix is not None
-            and len(used) == self.width
-            and all(c.kind.name == "numeric" for c in used)
-        ):
-            matrix = (
-                self.matrix
-                if self.matrix.dtype in (np.float64, np.float32)
-                else self.matrix.astype(np.float64)
-            )
+        if self.matrix is not None and len(used) == self.width and all(c.kind.name == "numeric" for c in used):
+            matrix = self.matrix if self.matrix.dtype in (np.float64, np.float32) else self.matrix.astype(np.float64)
             return numeric_table(matrix, schema.names)
         block = self._coded_block(used)
         if block is not None:
@@ -282,17 +277,13 @@ class RawTable:
         """Dense rows for a model that was trained on a sparse matrix."""
         odd = next((c.name for c in self.columns if c.form not in ("number", "integer", "boolean")), None)
         if odd is not None:
-            raise SchemaError(
-                f"The model was trained on a sparse matrix of numbers; column {odd!r} holds none."
-            )
+            raise SchemaError(f"The model was trained on a sparse matrix of numbers; column {odd!r} holds none.")
         block = self.matrix if self.matrix is not None else np.column_stack([c.values for c in self.columns])
         return numeric_table(block.astype(np.float64), schema.names)
 
     def _coded_block(self, used: tuple[ColumnSpec, ...]) -> NDArray[np.int32] | None:
         """Codes of an integer matrix whose columns are all nominal or ordinal, in one compiled pass."""
-        integer = (
-            self.matrix is not None and self.matrix.dtype.kind in "iu" and self.matrix.dtype.itemsize <= 8
-        )
+        integer = self.matrix is not None and self.matrix.dtype.kind in "iu" and self.matrix.dtype.itemsize <= 8
         if not integer or len(used) != self.width or any(c.kind.name == "numeric" for c in used):
             return None
         if self.matrix.dtype == np.uint64 or not all(isinstance(v, int) for c in used for v in c.kind.levels):
@@ -329,9 +320,6 @@ def _relevel(codes: NDArray[Any], found: Sequence[Any], levels: tuple[Level, ...
     place = {level_key(v): i for i, v in enumerate(levels)}
     lookup = np.array([*(place.get(level_key(v), UNSEEN) for v in found), -1], dtype=np.int32)
     return lookup[codes]
-
-
-DATE_PARTS = ("year", "month", "day", "weekday", "days")
 
 
 def _date_parts(column: RawColumn) -> list[Column]:
@@ -403,6 +391,8 @@ def _as_frame(X: Any) -> Any:
         return None
     import narwhals as nw
 
+    if hasattr(X, "iloc") and hasattr(X, "columns"):
+        _refuse_repeats([_text_name(n) for n in X.columns])
     frame = nw.from_native(X, allow_series=True, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
@@ -483,13 +473,14 @@ def _read_frame(frame: Any) -> RawTable:
 
 
 def _checked(table: RawTable) -> RawTable:
-    names = table.names
+    _refuse_repeats(table.names)
+    return table
+
+
+def _refuse_repeats(names: list[str]) -> None:
     if len(set(names)) < len(names):
         twice = sorted({n for n in names if names.count(n) > 1})
-        raise SchemaError(
-            f"Column names must differ; these occur more than once: {', '.join(map(repr, twice))}."
-        )
-    return table
+        raise SchemaError(f"Column names must differ; these occur more than once: {', '.join(map(repr, twice))}.")
 
 
 def _pandas_matrix(frame: Any) -> NDArray[Any] | None:
@@ -506,10 +497,8 @@ def _read_pandas(name: str, series: Any) -> RawColumn:
 
     dtype = series.dtype
     if isinstance(dtype, pd.CategoricalDtype):
-        return _read_levels(
-            name, series.cat.codes.to_numpy(), list(series.cat.categories), bool(dtype.ordered)
-        )
-    if dtype == object or isinstance(dtype, pd.StringDtype):
+        return _read_levels(name, series.cat.codes.to_numpy(), list(series.cat.categories), bool(dtype.ordered))
+    if dtype == np.dtype(object) or isinstance(dtype, pd.StringDtype):
         return _read_objects(name, series)
     if isinstance(dtype, np.dtype):
         return _read_values(name, series.to_numpy())
@@ -577,9 +566,7 @@ def _read_objects(name: str, values: Any) -> RawColumn:
 
     content = pd.api.types.infer_dtype(values, skipna=True)
     if content in ("integer", "floating", "mixed-integer-float", "decimal"):
-        numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(
-            dtype=np.float64, na_value=np.nan
-        )
+        numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
         return RawColumn(name, "number", numbers)
     if content in ("datetime", "datetime64", "date"):
         return RawColumn(name, "date", pd.to_datetime(pd.Series(values)).to_numpy().astype("datetime64[us]"))
@@ -596,9 +583,7 @@ def _read_objects(name: str, values: Any) -> RawColumn:
     return _read_levels(name, codes, list(found), False, form="text")
 
 
-def _read_levels(
-    name: str, codes: NDArray[Any], found: list[Any], ordered: bool, form: Form = "level"
-) -> RawColumn:
+def _read_levels(name: str, codes: NDArray[Any], found: list[Any], ordered: bool, form: Form = "level") -> RawColumn:
     """Codes and levels with equal keys (1 and "1") united and interned text."""
     levels = [sys.intern(v) if isinstance(v, str) else plain_level(v) for v in found]
     keys: dict[str, int] = {}

@@ -51,6 +51,4 @@ def quantile(values: NDArray[Any], q: float | list[float], weight: Weight = None
 def code_counts(codes: NDArray[Any], n_levels: int, weight: Weight = None) -> NDArray[np.float64]:
     """Weighted count of each level; missing and unseen codes are not counted."""
     seen = codes >= 0
-    return np.bincount(codes[seen], None if weight is None else weight[seen], minlength=n_levels).astype(
-        np.float64
-    )
+    return np.bincount(codes[seen], None if weight is None else weight[seen], minlength=n_levels).astype(np.float64)

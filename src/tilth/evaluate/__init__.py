@@ -4,5 +4,6 @@ from tilth.evaluate.intervals import Interval, corrected_t, exact, percentile, w
 from tilth.evaluate.resample import CrossValidation, cross_validate, stratified_folds
 
 __all__ = [
-    "CrossValidation", "Interval", "corrected_t", "cross_validate", "exact", "percentile", "stratified_folds", "wald", "wilson",
+    "CrossValidation", "Interval", "corrected_t", "cross_validate", "exact", "percentile", "stratified_folds", "wald",
+    "wilson",
 ]  # fmt: skip

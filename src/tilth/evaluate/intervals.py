@@ -102,7 +102,7 @@ def corrected_t(scores: Floats, n_train: int, n_test: int, level: float = 0.95) 
 
     values = np.asarray(scores, dtype=np.float64)
     if values.ndim != 1 or len(values) < 2:
-        raise ValueError(f"corrected_t needs the scores of at least 2 resamplings; got an array of shape {values.shape}.")
+        raise ValueError(f"corrected_t needs the scores of at least 2 resamplings; got shape {values.shape}.")
     if n_train < 1 or n_test < 1:
         raise ValueError(f"corrected_t needs training and test rows; got n_train={n_train}, n_test={n_test}.")
     _check_level(level, "corrected_t")

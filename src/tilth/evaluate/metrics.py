@@ -1,4 +1,4 @@
-"""Scores as means of one number per row, so that one resampling of the rows serves all of them and their differences."""
+"""Scores as means of one number per row: one resampling of the rows then serves all of them and their differences."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Metric:
 
 
 def _first(means: Floats) -> Floats:
-    return means[:, 0]
+    return np.asarray(means[:, 0])
 
 
 def _correct(answers: Answers) -> Floats:
@@ -60,7 +60,7 @@ def _balanced(answers: Answers) -> Floats:
     recall = np.divide(hits, counts, out=np.zeros(len(counts)), where=counts > 0)
     present = int((counts > 0).sum())
     share = counts[true] / len(true)
-    return (recall.sum() / present + (correct - recall[true]) / (present * share))[:, None]
+    return np.asarray(recall.sum() / present + (correct - recall[true]) / (present * share))[:, None]
 
 
 def _surprise(answers: Answers) -> Floats:
@@ -86,9 +86,7 @@ def _share_explained(means: Floats) -> Floats:
 CLASSIFICATION = (
     Metric("accuracy", _correct, _first, bounds=(0, 1), meaning="share of rows with the right class"),
     Metric("balanced accuracy", _balanced, _first, bounds=(0, 1), meaning="mean over classes of the share found"),
-    Metric(
-        "log loss", _surprise, _first, False, (0, np.inf), "mean of -log p(true class); 0 is perfect, unsure is better than wrong"
-    ),
+    Metric("log loss", _surprise, _first, False, (0, np.inf), "mean of -log p(true class); 0 is perfect"),
 )
 REGRESSION = (
     Metric(

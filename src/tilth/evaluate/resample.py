@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 SMALL_SAMPLE = 30
 MOST_FOLDS = 10
 BASELINE = "Zero-R"
+ZERO_R = (ZeroRClassifier, ZeroRRegressor)
 
 
 def stratified_folds(classes: NDArray[Any], folds: int, *, seed: int = 0) -> NDArray[np.int32]:
@@ -94,8 +95,8 @@ class CrossValidation:
         metric = self.metrics[0].name
         found = self.scores[self.best][metric]
         return (
-            f"Only {n} rows: the interval of the {metric} of {self.best} is {found.high - found.low:.3g} wide, and below "
-            f"{SMALL_SAMPLE} rows intervals are rough themselves. Collect more rows before believing a difference."
+            f"Only {n} rows: the interval of the {metric} of {self.best} is {found.high - found.low:.3g} wide, "
+            f"and below {SMALL_SAMPLE} rows intervals are rough themselves. Collect more before believing a difference."
         )
 
     def verdict(self) -> str:
@@ -115,18 +116,17 @@ class CrossValidation:
         )
 
     def frame(self) -> pd.DataFrame:
-        """One row per model and score: value, interval, spread over folds, difference to the baseline with its interval."""
+        """One row per model and score: value, interval, paired difference to the baseline, spread over folds."""
         import pandas as pd
 
         rows = []
         for model, scores in self.scores.items():
             for metric, found in scores.items():
                 gain = self.differences[model].get(metric)
+                own = (found.value, found.low, found.high)
                 ends = (gain.value, gain.low, gain.high) if gain else (np.nan,) * 3
                 over = self.fold_scores[model][metric]
-                rows.append(
-                    (model, metric, found.value, found.low, found.high, *ends, over.mean(), over.std(ddof=1), found.method, found.n)
-                )
+                rows.append((model, metric, *own, *ends, over.mean(), over.std(ddof=1), found.method, found.n))
         names = ["model", "score", "value", "low", "high", "difference", "difference low", "difference high",
                  "fold mean", "fold sd", "method", "n"]  # fmt: skip
         return pd.DataFrame(rows, columns=names)
@@ -163,14 +163,14 @@ class CrossValidation:
         )  # fmt: skip
         kind = "Stratified" if self.classes is not None else "Plain"
         how = (
-            f"{kind} {self.n_folds}-fold cross-validation, seed {self.seed}: each of the {len(self.y)} rows is predicted by "
-            "models fitted without it; conversions are learned inside each fold, and all models share the folds."
+            f"{kind} {self.n_folds}-fold cross-validation, seed {self.seed}: each of the {len(self.y)} rows is "
+            "predicted by models fitted without it; conversions are learned inside each fold, and all models share the folds."
         )
-        accuracy = "Intervals: Wilson for accuracy, percentile bootstrap over rows for the others." if self.classes is not None \
-            else "Intervals: percentile bootstrap over rows."  # fmt: skip
+        wilson_too = "Wilson for accuracy, " if self.classes is not None else ""
+        intervals = f"Intervals: {wilson_too}percentile bootstrap over rows otherwise. Differences are paired by row."
         meanings = "\n".join(f"  {m.name}: {m.meaning}" for m in self.metrics)
         notes = "\n".join(self.notes)
-        text = "\n\n".join(t for t in (self.verdict(), how, f"{accuracy} Differences are paired by row.", meanings, notes) if t)
+        text = "\n\n".join(t for t in (how, intervals, meanings, notes) if t)
         return [Section("Cross-validated scores", text, table, advice=self.caution())]
 
     def __str__(self) -> str:
@@ -203,12 +203,12 @@ def cross_validate(
     values = one_dimensional(target, raw.n_rows, "cross_validate")
     is_classification = _one_task(models)
     ladder = dict(models)
-    baseline = next((n for n, m in ladder.items() if isinstance(m, (ZeroRClassifier, ZeroRRegressor))), None)
+    baseline = next((n for n, m in ladder.items() if isinstance(m, ZERO_R)), None)
     if baseline is None:
         baseline = BASELINE
         ladder = {baseline: ZeroRClassifier() if is_classification else ZeroRRegressor(), **ladder}
     if raw.n_rows < 2:
-        raise ValueError(f"cross_validate needs at least 2 rows, one to learn from and one to test on; got {raw.n_rows}.")
+        raise ValueError(f"cross_validate needs at least 2 rows, to learn from and to test on; got {raw.n_rows}.")
     if is_classification:
         classes, codes = encode_labels(values)
     else:
@@ -221,7 +221,8 @@ def cross_validate(
     if is_classification and smallest < 2:
         assert classes is not None
         lone = classes[np.bincount(codes) == 1].tolist()
-        found.notes.append(f"One row only of {', '.join(map(repr, lone[:5]))}: a class of one row cannot be both learned and tested.")
+        names = ", ".join(map(repr, lone[:5]))
+        found.notes.append(f"One row only of {names}: a class of one row cannot be both learned and tested.")
     told = None if raw.is_sparse else _told(infer(raw, kinds))
     answers = {}
     with progress.task("Cross-validation", total=len(ladder) * found.n_folds) as work:
@@ -237,7 +238,7 @@ def _one_task(models: Mapping[str, Predictor]) -> bool:
         raise ValueError("cross_validate needs at least one model; got none.")
     for name, model in models.items():
         if not isinstance(model, Predictor):
-            raise TypeError(f"cross_validate needs tilth classifiers or regressors; {name!r} is a {type(model).__name__}.")
+            raise TypeError(f"cross_validate needs classifiers or regressors; {name!r} is a {type(model).__name__}.")
     kinds = {isinstance(m, Classifier) for m in models.values()}
     if len(kinds) > 1:
         raise ValueError("cross_validate needs models of one task; got classifiers and regressors together.")
@@ -245,14 +246,14 @@ def _one_task(models: Mapping[str, Predictor]) -> bool:
 
 
 def _told(schema: Schema) -> dict[str, Any]:
-    """Kinds found on all rows, so that every fold reads a column alike; levels of nominals stay for the fold to learn."""
+    """Kinds found on all rows, so that every fold reads a column alike; levels of nominals are learned in the fold."""
     told: dict[str, Any] = {}
     for spec in schema.columns:
         if spec.role == "aside":
             told[spec.name] = "aside"
-        elif spec.form == "date":
-            told[spec.name] = "date" if spec.expand_date else "aside"
-        else:
+        elif spec.expand_date:
+            told[spec.name] = "date"
+        elif spec.form != "date":  # a date nobody spoke of is for the model to refuse
             told[spec.name] = list(spec.kind.levels) if spec.kind.name == "ordinal" else spec.kind.name
     return told
 
@@ -273,20 +274,18 @@ def _out_of_fold(
             fitted.set_params(kinds=told)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            fitted.fit(take_rows(raw, train), values[train])
-            rows = take_rows(raw, test)
+            fitted.fit(_rows(model, raw, train), values[train])
+            rows = _rows(model, raw, test)
             if probability is None:
                 given[test] = fitted.predict(rows)
             else:
-                places = np.searchsorted(found.classes, fitted.classes_)  # type: ignore[arg-type]
+                places = np.asarray(np.searchsorted(np.asarray(found.classes), fitted.classes_))
                 if hasattr(fitted, "predict_proba"):
                     probability[np.ix_(test, places)] = fitted.predict_proba(rows)
                 given[test] = places[np.searchsorted(fitted.classes_, fitted.predict(rows))]
-        for warning in caught:
-            if isinstance(warning.message, TilthWarning):
-                heard[warning.message.code] += 1
-            else:
-                warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        heard.update({w.message.code for w in caught if isinstance(w.message, TilthWarning)})
+        for other in (w for w in caught if not isinstance(w.message, TilthWarning)):
+            warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
         work.advance()
     found.notes.extend(_heard(name, heard))
     if found.classes is not None:
@@ -298,11 +297,19 @@ def _out_of_fold(
     return Answers(values, given)
 
 
+def _rows(model: Predictor, raw: RawTable, index: NDArray[Any]) -> Any:
+    """Some rows as the model takes them; of a sparse matrix Zero-R, which looks at no column, gets an empty one."""
+    if not raw.is_sparse:
+        return take_rows(raw, index)
+    return np.zeros((len(index), 1)) if isinstance(model, ZERO_R) else raw.matrix[index]
+
+
 def _heard(name: str, heard: Counter[str]) -> list[str]:
     """Warnings of the folds, one line per code instead of one per fold."""
     from tilth.errors import CODES
 
-    return [f"{name}, in {n} fold{'s' * (n > 1)}: {CODES.get(code, 'a warning')} [{code}]." for code, n in sorted(heard.items())]
+    told = [(n, CODES.get(code, "a warning"), code) for code, n in sorted(heard.items())]
+    return [f"{name}, in {n} fold{'s' * (n > 1)}: {meaning} [{code}]." for n, meaning, code in told]
 
 
 def _score(answers: dict[str, Answers], found: CrossValidation) -> None:
@@ -325,10 +332,13 @@ def _score(answers: dict[str, Answers], found: CrossValidation) -> None:
             gains = found.differences.setdefault(name, {})
             if name != found.baseline:
                 pair = np.r_[own, against]
-                gains[metric.name] = from_means(
-                    means[pair], resampled[:, pair], n, lambda m, f=metric.finish, w=width: f(m[:, :w]) - f(m[:, w:])
-                )
+                gains[metric.name] = from_means(means[pair], resampled[:, pair], n, _difference(metric, width))
             found.fold_scores.setdefault(name, {})[metric.name] = _fold_scores(metric, answers[name], found.fold)
+
+
+def _difference(metric: Metric, width: int) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    """From the means of a model and then of the baseline to the difference of their scores."""
+    return lambda means: metric.finish(means[:, :width]) - metric.finish(means[:, width:])
 
 
 def _fold_scores(metric: Metric, answers: Answers, fold: NDArray[np.int32]) -> NDArray[np.float64]:

@@ -13,7 +13,6 @@ import os
 import re
 import secrets
 import struct
-import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -144,9 +143,7 @@ class Reader:
             head = _read_header(stream, name)
             found = _HEADER.fullmatch(head[10:])
             if found is None or found[1] != dtype.str.encode() or _dims(found[3]) != shape:
-                raise ModelFileError(
-                    f"{name} does not hold what the manifest says, {dtype.str} of shape {shape}."
-                )
+                raise ModelFileError(f"{name} does not hold what the manifest says, {dtype.str} of shape {shape}.")
             if (found[2] == b"True") != (order == "F"):
                 raise ModelFileError(f"{name} has its numbers in another order than the manifest says.")
             if self.sizes[name] != len(head) + count * dtype.itemsize:
@@ -173,13 +170,10 @@ def opened(path: Path, max_bytes: int) -> Iterator[Reader]:
     """Open a model file, or say in a sentence why it is none."""
     size = path.stat().st_size
     if size > max_bytes:
-        raise ModelFileError(
-            f"it has {size} bytes and max_bytes={max_bytes}; raise max_bytes if you trust it."
-        )
+        raise ModelFileError(f"it has {size} bytes and max_bytes={max_bytes}; raise max_bytes if you trust it.")
     problems = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, struct.error, zlib.error,
                 ValueError, KeyError, OverflowError, MemoryError)  # fmt: skip
-    with open(path, "rb") as stream, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with open(path, "rb") as stream:
         try:
             _require_small_directory(stream, size)
             with zipfile.ZipFile(stream) as archive:
@@ -195,9 +189,7 @@ def _require_small_directory(stream: IO[bytes], size: int) -> None:
     if size < 22:
         raise ModelFileError(f"it is no model file: {size} bytes are too few.")
     stream.seek(size - 22)
-    signature, disk, first, here, entries, length, offset, comment = struct.unpack(
-        "<4s4H2LH", stream.read(22)
-    )
+    signature, disk, first, here, entries, length, offset, comment = struct.unpack("<4s4H2LH", stream.read(22))
     if signature != b"PK\x05\x06" or disk or first or comment or here != entries:
         raise ModelFileError("it is damaged or no model file: it does not end as one.")
     if not 1 <= entries <= MAX_ENTRIES or offset + length + 22 != size or length > entries * 80:
@@ -218,9 +210,7 @@ def _checked_directory(archive: zipfile.ZipFile) -> dict[str, int]:
         if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
             raise ModelFileError(f"{name} is compressed; model files hold their entries as they are.")
         if info.flag_bits & ~0x800 or info.extra or info.comment or (info.external_attr >> 16) & 0o170000:
-            raise ModelFileError(
-                f"{name} is encrypted, a link or otherwise marked; model files hold plain entries."
-            )
+            raise ModelFileError(f"{name} is encrypted, a link or otherwise marked; model files hold plain entries.")
         if info.header_offset != place:
             raise ModelFileError(f"{name} does not start where the entry before it ends.")
         place += 30 + len(name) + info.file_size
@@ -228,9 +218,7 @@ def _checked_directory(archive: zipfile.ZipFile) -> dict[str, int]:
     if place != archive.start_dir:
         raise ModelFileError("its entries do not fill the file.")
     if sizes.get(MANIFEST, 0) > MAX_MANIFEST_BYTES:
-        raise ModelFileError(
-            f"its manifest has {sizes[MANIFEST]} bytes; at most {MAX_MANIFEST_BYTES} are read."
-        )
+        raise ModelFileError(f"its manifest has {sizes[MANIFEST]} bytes; at most {MAX_MANIFEST_BYTES} are read.")
     if MANIFEST not in sizes:
         raise ModelFileError("it has no manifest.json.")
     return sizes
@@ -249,9 +237,7 @@ def _checked_index(name: str, told: Any) -> tuple[np.dtype[Any], tuple[int, ...]
 
 def checked_shape(shape: Any, name: str) -> tuple[int, ...]:
     """A shape as a tuple, when it is one that could be stored at all."""
-    good = (
-        isinstance(shape, list) and len(shape) <= MAX_DIMS and all(type(d) is int and d >= 0 for d in shape)
-    )
+    good = isinstance(shape, list) and len(shape) <= MAX_DIMS and all(type(d) is int and d >= 0 for d in shape)
     # Zero-sized arrays count with their other dimensions, which code may one day multiply by something else.
     if not good or math.prod(max(d, 1) for d in shape) > 1 << 40:
         raise ModelFileError(f"{name} has the shape {shape!r:.80}, which is none a model file can hold.")

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.base import Estimator
+from tilth.data.convert import Plan
 from tilth.errors import ModelFileError
 from tilth.lifecycle import archive
 from tilth.lifecycle.state import brief, fitted_names
@@ -51,9 +52,7 @@ class Encoder:
     def encode(self, thing: Any, where: str = "", depth: int = 0) -> Tree:
         """The tree of one thing; ``where`` is its place in the model, for messages."""
         if depth > MAX_DEPTH:
-            raise TypeError(
-                f"{self.owner} cannot be saved: {where:.80} is nested more than {MAX_DEPTH} deep."
-            )
+            raise TypeError(f"{self.owner} cannot be saved: {where:.80} is nested more than {MAX_DEPTH} deep.")
         if isinstance(thing, np.generic):
             return self._scalar(thing, where)
         if thing is None or isinstance(thing, (bool, str)):
@@ -83,9 +82,7 @@ class Encoder:
                 for f in dataclasses.fields(thing)
             }
             return {TYPE: "value", "class": type(thing).__name__, "fields": fields}
-        raise self._refusal(
-            where, thing, "a model file holds numbers, texts, lists, arrays and parts of tilth alone"
-        )
+        raise self._refusal(where, thing, "a model file holds numbers, texts, lists, arrays and parts of tilth alone")
 
     def estimator(self, model: Estimator, where: str = "", depth: int = 0) -> Tree:
         """The tree of an estimator: its class by name, its parameters, and what it learned."""
@@ -103,7 +100,7 @@ class Encoder:
         at = f"{where}." if where else ""
         fitted: dict[str, Any] = {}
         for attribute, thing in sorted(vars(model).items()):
-            if attribute in params or attribute in _LEFT_OUT:
+            if attribute in params or attribute in _LEFT_OUT or attribute in type(model).not_in_files:
                 continue
             if attribute not in allowed and attribute != _OUTPUT:
                 raise self._refusal(f"{at}{attribute}", thing, f"{name}.learned does not declare it")
@@ -122,16 +119,12 @@ class Encoder:
         for key, value in thing.items():
             if not _is_key(key):
                 raise self._refusal(f"a key of {where}", key, "keys are texts, numbers or tuples of them")
-            pairs.append(
-                [self.encode(key, where, depth + 3), self.encode(value, f"{where}[{key!r}]", depth + 3)]
-            )
+            pairs.append([self.encode(key, where, depth + 3), self.encode(value, f"{where}[{key!r}]", depth + 3)])
         return {TYPE: "pairs", "items": pairs}
 
     def _scalar(self, thing: np.generic, where: str) -> Tree:
         if type(thing).__name__ not in _SCALARS:
-            raise self._refusal(
-                where, thing, "of numpy's scalars it holds booleans, integers, floats and text"
-            )
+            raise self._refusal(where, thing, "of numpy's scalars it holds booleans, integers, floats and text")
         return {TYPE: "scalar", "dtype": type(thing).__name__, "value": self.encode(thing.item(), where)}
 
     def _array(self, thing: NDArray[Any], where: str) -> Tree:
@@ -139,15 +132,11 @@ class Encoder:
             self.arrays.append(thing)
             return {TYPE: "array", "entry": archive.entry_name(len(self.arrays) - 1)}
         if thing.dtype != object:
-            raise self._refusal(
-                where, thing, "arrays hold booleans, integers, floats of at most 8 bytes, or text"
-            )
+            raise self._refusal(where, thing, "arrays hold booleans, integers, floats of at most 8 bytes, or text")
         items = []
         for item in thing.ravel().tolist():
             if not (item is None or isinstance(item, (bool, int, float, str, np.generic))):
-                raise self._refusal(
-                    f"an item of {where}", item, "arrays of objects hold texts and numbers alone"
-                )
+                raise self._refusal(f"an item of {where}", item, "arrays of objects hold texts and numbers alone")
             items.append(self.encode(item, where))
         return {TYPE: "objects", "shape": list(thing.shape), "items": items}
 
@@ -196,14 +185,10 @@ class Decoder:
         kind = node[TYPE]
         reader = _READERS.get(kind) if isinstance(kind, str) else None
         if reader is None:
-            raise ModelFileError(
-                f"{where} is of type {kind!r:.40}, which this version of tilth does not know."
-            )
+            raise ModelFileError(f"{where} is of type {kind!r:.40}, which this version of tilth does not know.")
         keys, method = reader
         if set(node) != {TYPE, *keys}:
-            raise ModelFileError(
-                f"{where} should have {', '.join(keys)} and has {', '.join(map(repr, node))}."
-            )
+            raise ModelFileError(f"{where} should have {', '.join(keys)} and has {', '.join(map(repr, node))}.")
         return method(self, node, where, depth)
 
     def _float(self, node: Tree, where: str, depth: int) -> float:
@@ -243,17 +228,13 @@ class Decoder:
     def _array(self, node: Tree, where: str, depth: int) -> NDArray[Any]:
         entry = node["entry"]
         if not isinstance(entry, str) or entry not in self._arrays:
-            raise ModelFileError(
-                f"{where} refers to {entry!r:.40}, which is not in the file or was used before."
-            )
+            raise ModelFileError(f"{where} refers to {entry!r:.40}, which is not in the file or was used before.")
         return self._arrays.pop(entry)
 
     def _objects(self, node: Tree, where: str, depth: int) -> NDArray[Any]:
         items = self._items(node, where, depth)
         shape = archive.checked_shape(node["shape"], where)
-        if math.prod(shape) != len(items) or any(
-            isinstance(v, (list, tuple, dict, np.ndarray)) for v in items
-        ):
+        if math.prod(shape) != len(items) or any(isinstance(v, (list, tuple, dict, np.ndarray)) for v in items):
             raise ModelFileError(f"{where} has {len(items)} items, which do not fill the shape {shape}.")
         if not all(_is_key(v) for v in items):
             raise ModelFileError(f"{where} is an array of things that are neither texts nor numbers.")
@@ -293,9 +274,7 @@ class Decoder:
         for attribute, tree in fitted.items():
             thing = self.decode(tree, f"{where}.{attribute}", depth + 2)
             if attribute == _OUTPUT:
-                if not isinstance(thing, dict) or not set(thing.items()) <= {
-                    ("transform", w) for w in _OUTPUT_WORDS
-                }:
+                if not isinstance(thing, dict) or not set(thing.items()) <= {("transform", w) for w in _OUTPUT_WORDS}:
                     raise ModelFileError(f"{where}.{attribute} holds {brief(thing)}.")
             elif attribute not in allowed:
                 raise ModelFileError(f"{where}: {name} learns nothing called {attribute!r:.60}.")
@@ -306,16 +285,13 @@ class Decoder:
 
 def _join_schemas(model: Estimator, fitted: dict[str, Tree], where: str) -> None:
     """The plan's schema is the model's own, also after loading: both must stay equal when more rows come."""
-    tree = fitted.get("plan_")
-    if tree is None:
+    plan = getattr(model, "plan_", None)
+    if plan is None:
         return
-    if (
-        not isinstance(tree, dict)
-        or tree.get("class") != "Plan"
-        or tree["fields"]["schema"] != fitted.get("schema_")
-    ):
+    # Trees are compared, not objects: a range that is not a number does not equal itself.
+    if not isinstance(plan, Plan) or fitted["plan_"]["fields"]["schema"] != fitted.get("schema_"):
         raise ModelFileError(f"{where}: the plan was made for another schema than the model.")
-    model.plan_.schema = model.schema_
+    plan.schema = model.schema_
 
 
 _READERS: dict[str, tuple[tuple[str, ...], Any]] = {

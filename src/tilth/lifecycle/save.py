@@ -62,9 +62,7 @@ def save(model: Estimator, path: StrPath, *, classes: Iterable[type[Estimator]] 
     if hasattr(model, "schema_"):
         check_state(model)
         found = snapshot.answers(model)
-        replies = {
-            method: encoder.encode(answer, f"the answer of {method}") for method, answer in found.items()
-        }
+        replies = {method: encoder.encode(answer, f"the answer of {method}") for method, answer in found.items()}
     manifest = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -74,7 +72,13 @@ def save(model: Estimator, path: StrPath, *, classes: Iterable[type[Estimator]] 
     }
 
     def text(index: dict[str, Any]) -> bytes:
-        return json.dumps(manifest | {"arrays": index}, indent=1, allow_nan=False).encode("ascii")
+        written = json.dumps(manifest | {"arrays": index}, indent=1, allow_nan=False).encode("ascii")
+        if _things(written) > MAX_THINGS:
+            raise ValueError(
+                f"Cannot save to {target}: the model lists {_things(written)} things besides arrays, and a model file "
+                f"holds at most {MAX_THINGS}."
+            )
+        return written
 
     target = Path(path)
     archive.write(target, text, encoder.arrays)
@@ -125,9 +129,7 @@ def describe_file(path: StrPath, *, max_bytes: int = archive.MAX_BYTES) -> dict[
         "written_with": manifest["written_with"],
         "params": model.get("params"),
         "target": fitted.get("target_"),
-        "columns": [
-            _column(node) for node in _items(_part(_part(fitted, "schema_"), "fields").get("columns"))
-        ],
+        "columns": [_column(node) for node in _items(_part(_part(fitted, "schema_"), "fields").get("columns"))],
         "fitted": sorted(fitted),
         "arrays": {name: f"{_get(told, 'dtype')} {_get(told, 'shape')}" for name, told in arrays.items()},
         "bytes": target.stat().st_size,
@@ -150,7 +152,7 @@ def _load(path: Path, verify: bool, max_bytes: int, extra: Extra) -> Estimator:
     _require_sound(model, max((max(a.shape, default=0) for a in arrays.values()), default=0))
     if verify and hasattr(model, "schema_"):
         snapshot.compare(model, stored, path.name, str(_get(manifest["written_with"], "tilth")), _version())
-    return model  # type: ignore[no-any-return]
+    return model
 
 
 def _require_sound(model: Any, widest: int) -> None:
@@ -171,7 +173,7 @@ def _require_sound(model: Any, widest: int) -> None:
 
 def _parsed(text: bytes) -> dict[str, Any]:
     """The manifest, with its outermost keys checked."""
-    if text.count(b",") + text.count(b"[") + text.count(b"{") > MAX_THINGS:
+    if _things(text) > MAX_THINGS:
         raise ModelFileError(f"its manifest lists more than {MAX_THINGS} things.")
     try:
         manifest = json.loads(text.decode("ascii"), object_pairs_hook=_unique, parse_constant=_no_constant)
@@ -189,19 +191,18 @@ def _parsed(text: bytes) -> dict[str, Any]:
             f"it was written by tilth {writer!s:.40} in format {version}; this is tilth {_version()}, "
             f"which reads formats up to {FORMAT_VERSION}. Use a newer tilth."
         )
-    if set(manifest) != _KEYS or not all(
-        isinstance(manifest[k], dict) for k in _KEYS - {"format", "format_version"}
-    ):
+    if set(manifest) != _KEYS or not all(isinstance(manifest[k], dict) for k in _KEYS - {"format", "format_version"}):
         raise ModelFileError(f"its manifest should have {', '.join(sorted(_KEYS))}.")
     return manifest
 
 
+def _things(text: bytes) -> int:
+    """At least as many as there are things in a JSON text."""
+    return text.count(b",") + text.count(b"[") + text.count(b"{")
+
+
 def _replies(told: dict[str, Any]) -> dict[str, Any]:
-    if (
-        set(told) != {"recipe", "answers"}
-        or told["recipe"] != snapshot.RECIPE
-        or not isinstance(told["answers"], dict)
-    ):
+    if set(told) != {"recipe", "answers"} or told["recipe"] != snapshot.RECIPE or not isinstance(told["answers"], dict):
         raise ModelFileError("its snapshot of answers is of a kind this version does not know.")
     if not set(told["answers"]) <= set(snapshot.METHODS):
         raise ModelFileError("its snapshot answers for methods that are not among those asked.")

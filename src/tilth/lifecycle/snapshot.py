@@ -6,6 +6,7 @@ training row is ever stored, and a reader can make the same rows again.
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -47,9 +48,7 @@ def probe(schema: Schema, missing: bool = False) -> Any:
 def _probe_column(spec: ColumnSpec, place: int, missing: bool) -> RawColumn:
     steps = np.arange(ROWS)
     # Every third row, at a different place in each column, so that no row is all missing in a wide table.
-    gone = (
-        (steps % 3 == 2) & ((steps + place) % 2 == 0) if missing or spec.has_missing else np.zeros(ROWS, bool)
-    )
+    gone = (steps % 3 == 2) & ((steps + place) % 2 == 0) if missing or spec.has_missing else np.zeros(ROWS, bool)
     share = (steps * _GOLDEN + place * _GOLDEN**2) % 1.0
     if spec.role == "aside":
         return RawColumn(spec.name, "number", np.full(ROWS, np.nan))
@@ -128,11 +127,19 @@ def _difference(then: Any, now: NDArray[Any]) -> str:
     if then.shape != now.shape or (then.dtype.kind == "f") != (now.dtype.kind == "f"):
         return f"gave {then.dtype} of shape {then.shape} and now gives {now.dtype} of shape {now.shape}"
     if now.dtype.kind != "f":
-        changed = then != now
-        return f"differs in {int(np.sum(changed))} of {now.size} answers" if np.any(changed) else ""
+        pairs = zip(then.ravel().tolist(), now.ravel().tolist(), strict=True)
+        changed = sum(not _same(a, b) for a, b in pairs)
+        return f"differs in {changed} of {now.size} answers" if changed else ""
     close = np.isclose(now, then, rtol=TOLERANCE, atol=1e-12, equal_nan=True)
     if close.all():
         return ""
     with np.errstate(all="ignore"):
         largest = np.nanmax(np.where(close, 0.0, np.abs(now - then)))
     return f"differs in {int((~close).sum())} of {now.size} numbers, by {largest:.3g} at most"
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two cells are equal: labels exactly, numbers up to rounding, missing with missing."""
+    if isinstance(a, float) and isinstance(b, float):
+        return math.isclose(a, b, rel_tol=TOLERANCE, abs_tol=1e-12) or (a != a and b != b)
+    return type(a) is type(b) and bool(a == b)

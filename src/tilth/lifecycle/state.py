@@ -2,7 +2,7 @@
 
 A declaration is a kind and, in brackets, a shape: ``"float[k, p]"``, ``"float[]"`` for a number, ``"list"``.
 Letters are sizes that must agree between all attributes of a model; ``k`` is the number of classes. ``?`` at
-the end says that the attribute may be None or absent.
+the end says that the attribute may be None or absent. A list of plain things may stand for an array of one dimension.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from tilth.base import Classifier, Estimator
+from tilth.base import Classifier, Estimator, Predictor
 from tilth.data.convert import Plan
 from tilth.data.schema import Schema
 from tilth.stats.statistic import Statistic
 
 #: Attributes that the common base sets, and therefore every estimator may have.
 SHARED = (
-    "schema_", "plan_", "statistic_", "target_", "classes_", "n_features_in_", "feature_names_in_",
+    "schema_", "plan_", "statistic_", "target_", "n_features_in_", "feature_names_in_", "classes_",
     "names_out_",
 )  # fmt: skip
 _DECLARATION = re.compile(r"(float|int|bool|str|any|list|dict|value)(?:\[([^\]]*)\])?(\?)?")
@@ -66,6 +66,9 @@ def check_state(model: Estimator) -> None:
 def _check_shared(model: Estimator, sizes: dict[str, int]) -> None:
     owner = type(model).__name__
     schema, plan = getattr(model, "schema_", None), getattr(model, "plan_", None)
+    of_tables = isinstance(model, Predictor) or any(hasattr(model, name) for name in SHARED[:6])
+    if not of_tables:
+        return  # a converter of texts or images has no columns
     if not isinstance(schema, Schema) or not isinstance(plan, Plan):
         raise ValueError(f"{owner}: a fitted model has a schema_ and a plan_.")
     if type(model.n_features_in_) is not int or model.n_features_in_ != len(schema):
@@ -73,16 +76,15 @@ def _check_shared(model: Estimator, sizes: dict[str, int]) -> None:
             f"{owner}: n_features_in_ is {model.n_features_in_!r:.40} for a schema of {len(schema)} columns."
         )
     names = getattr(model, "feature_names_in_", None)
-    if schema.named != (names is not None) or (
-        names is not None and list(np.ravel(names)) != list(schema.names)
-    ):
+    if schema.named != (names is not None) or (names is not None and list(np.ravel(names)) != list(schema.names)):
         raise ValueError(f"{owner}: feature_names_in_ are not the names of the schema.")
     if not isinstance(getattr(model, "target_", None), (str, type(None))):
         raise ValueError(f"{owner}: target_ should be the name of a column or None.")
     if hasattr(model, "statistic_") and not isinstance(model.statistic_, Statistic):
         raise ValueError(f"{owner}: statistic_ is no statistic but {brief(model.statistic_)}.")
-    if hasattr(model, "names_out_") and not all(isinstance(n, str) for n in model.names_out_):
-        raise ValueError(f"{owner}: names_out_ should be names.")
+    names_out = getattr(model, "names_out_", [])
+    if not isinstance(names_out, (list, np.ndarray)) or not all(isinstance(n, str) for n in names_out):
+        raise ValueError(f"{owner}: names_out_ should be names; they are {brief(names_out)}.")
     if isinstance(model, Classifier):
         classes = getattr(model, "classes_", None)
         if not isinstance(classes, np.ndarray) or classes.ndim != 1 or not classes.size:
@@ -119,7 +121,9 @@ def _matches(value: Any, kind: str, dims: list[str] | None, sizes: dict[str, int
             return False
         return not dims or _agree((len(value),), dims, sizes)
     if not dims:
-        return isinstance(value, _SINGLE[kind]) and not (kind != "bool" and isinstance(value, bool))
+        return _is_single(value, kind)
+    if isinstance(value, list):
+        return all(_is_single(v, kind) for v in value) and _agree((len(value),), dims, sizes)
     if not isinstance(value, np.ndarray) or value.dtype.kind not in _LETTERS[kind]:
         return False
     if value.dtype.kind == "O" and not all(isinstance(v, str) for v in value.ravel()):
@@ -127,13 +131,15 @@ def _matches(value: Any, kind: str, dims: list[str] | None, sizes: dict[str, int
     return _agree(value.shape, dims, sizes)
 
 
+def _is_single(value: Any, kind: str) -> bool:
+    return isinstance(value, _SINGLE[kind]) and not (kind != "bool" and isinstance(value, bool))
+
+
 def _agree(shape: tuple[int, ...], dims: list[str], sizes: dict[str, int]) -> bool:
     """Whether a shape has the declared dimensions; a letter met for the first time takes its size."""
     if len(shape) != len(dims):
         return False
-    return all(
-        n == (int(d) if d.isdigit() else sizes.setdefault(d, n)) for n, d in zip(shape, dims, strict=True)
-    )
+    return all(n == (int(d) if d.isdigit() else sizes.setdefault(d, n)) for n, d in zip(shape, dims, strict=True))
 
 
 def brief(value: Any) -> str:

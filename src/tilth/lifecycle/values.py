@@ -42,6 +42,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "OneHot",
         "OwnCategory",
         "RankScores",
+        "SelectKinds",
     ),
     "tilth.data.number_steps": (
         "Cap",
@@ -52,6 +53,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "Log",
         "MinMax",
         "Polynomial",
+        "RandomProjection",
         "SignParts",
         "Standardise",
         "Waterfall",
@@ -168,9 +170,7 @@ def _fits_generic(value: Any, origin: Any, args: tuple[Any, ...]) -> bool:
     if origin in (list, collections.abc.Sequence):
         return isinstance(value, (list, tuple)) and all(fits(v, args[0]) for v in value)
     if origin in (dict, collections.abc.Mapping):
-        return isinstance(value, dict) and all(
-            fits(k, args[0]) and fits(v, args[1]) for k, v in value.items()
-        )
+        return isinstance(value, dict) and all(fits(k, args[0]) and fits(v, args[1]) for k, v in value.items())
     return isinstance(value, origin) if isinstance(origin, type) else True
 
 
@@ -196,11 +196,7 @@ def _fitted_step(s: Any) -> str | None:
 def _rising(values: Any, last: int) -> bool:
     """Whether offsets start at 0, never fall and end at ``last``."""
     return bool(
-        values.ndim == 1
-        and values.size
-        and values[0] == 0
-        and values[-1] == last
-        and (np.diff(values) >= 0).all()
+        values.ndim == 1 and values.size and values[0] == 0 and values[-1] == last and (np.diff(values) >= 0).all()
     )
 
 
@@ -210,9 +206,7 @@ def _counts(c: Any) -> str | None:
 
 
 def _value_counts(c: Any) -> str | None:
-    shapes = (
-        c.values.ndim == 1 and c.counts.ndim == 2 and c.counts.shape[1] and len(c.counts) == len(c.values)
-    )
+    shapes = c.values.ndim == 1 and c.counts.ndim == 2 and c.counts.shape[1] and len(c.counts) == len(c.values)
     return None if shapes and (np.diff(c.values) > 0).all() else "values and counts do not fit"
 
 
@@ -230,11 +224,7 @@ def _histogram(h: Any) -> str | None:
     if h.edges.ndim != 1 or h.edges.size < 2 or h.counts.ndim != 2 or not (np.diff(h.edges) > 0).all():
         return "the edges do not rise"
     k = h.counts.shape[0]
-    good = (
-        k
-        and h.counts.shape[1] == h.edges.size - 1
-        and h.below.shape == h.above.shape == h.missing.shape == (k,)
-    )
+    good = k and h.counts.shape[1] == h.edges.size - 1 and h.below.shape == h.above.shape == h.missing.shape == (k,)
     return None if good else "edges and counts differ in shape"
 
 

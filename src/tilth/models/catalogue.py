@@ -59,18 +59,14 @@ def models(*, task: str | None = None, chapter: str | None = None, **can: bool) 
 
     unknown = set(can) - set(CAPABILITIES)
     if unknown:
-        raise ValueError(
-            f"models: {sorted(unknown)[0]!r} is no capability; there are {', '.join(CAPABILITIES)}."
-        )
+        raise ValueError(f"models: {sorted(unknown)[0]!r} is no capability; there are {', '.join(CAPABILITIES)}.")
     rows = []
     for name, cls in all_estimators().items():
         traits = cls.card.traits
         if task not in (None, traits.concept) or chapter not in (None, chapter_of(cls)):
             continue
         if all(bool(CAPABILITIES[c](cls)) == wanted for c, wanted in can.items()):
-            rows.append(
-                (name, chapter_of(cls), traits.concept, str(cls.accepts), str(traits), cls.card.summary)
-            )
+            rows.append((name, chapter_of(cls), traits.concept, str(cls.accepts), str(traits), cls.card.summary))
     return pd.DataFrame(rows, columns=["model", "chapter", "task", "accepts", "traits", "summary"])
 
 
@@ -95,8 +91,8 @@ def matching(X: Any, y: Any = None, *, kinds: Any = None) -> Any:
     """Which models fit these data, those that need no conversion first, with what would have to be converted.
 
     >>> from tilth.data.datasets import load_weather
-    >>> matching(load_weather().frame, "Play")[["model", "conversions"]].iloc[2].tolist()
-    ['NaiveBayes', 0]
+    >>> matching(load_weather().frame, "Play")[["model", "conversions"]].head(3).to_string(header=False, index=False)
+    'ZeroRClassifier 0\\n OneRClassifier 0\\n     NaiveBayes 0'
     """
     import pandas as pd
 
@@ -106,7 +102,7 @@ def matching(X: Any, y: Any = None, *, kinds: Any = None) -> Any:
         raw, wanted = read(X), None
     else:
         raw, target, _ = split_target(X, y, "matching")
-        wanted = _task_of(one_dimensional(target, raw.n_rows, "matching"))
+        wanted, _ = task_of(one_dimensional(target, raw.n_rows, "matching"))
     schema = infer(raw, kinds)
     rows = []
     for name, cls in all_estimators().items():
@@ -131,12 +127,25 @@ def matching(X: Any, y: Any = None, *, kinds: Any = None) -> Any:
     return found.loc[rank.sort_values(kind="stable").index].reset_index(drop=True)
 
 
-def _task_of(target: Any) -> str:
-    """Regression for numbers with many different values, else classification."""
+#: Whole numbers with at most this many different values are taken as classes.
+MOST_CLASSES = 20
+
+
+def task_of(target: Any) -> tuple[str, str]:
+    """Classification or regression, and why: few whole numbers, words and truth values are classes.
+
+    >>> import numpy as np
+    >>> task_of(np.array(["yes", "no", "yes"]))
+    ('classification', 'its 2 values are words')
+    """
     import numpy as np
 
+    if target.dtype.kind not in "iuf":
+        distinct = len(set(target.tolist()))
+        return "classification", f"its {distinct} values are {'truth values' if target.dtype.kind == 'b' else 'words'}"
+    distinct = len(np.unique(target))
     if target.dtype.kind == "f" and not np.array_equal(target, np.floor(target)):
-        return "regression"
-    if target.dtype.kind in "iuf" and len(np.unique(target)) > max(20, 0.05 * len(target)):
-        return "regression"
-    return "classification"
+        return "regression", "its values are numbers with fractions"
+    if distinct > MOST_CLASSES or (distinct > 2 and 2 * distinct > len(target)):
+        return "regression", f"its values are numbers, {distinct} of them different"
+    return "classification", f"it has {distinct} different values, all whole numbers"

@@ -68,16 +68,11 @@ def _usual_rows(X: Any, raw: RawTable, n: int) -> Any:
         modes = frame[name].mode()
         usual[name] = frame[name].median() if is_number else (modes.iloc[0] if len(modes) else None)
     return pd.DataFrame(
-        {
-            k: pd.Series([v] * n, dtype=None if isinstance(v, float) else frame[k].dtype)
-            for k, v in usual.items()
-        }
+        {k: pd.Series([v] * n, dtype=None if isinstance(v, float) else frame[k].dtype) for k, v in usual.items()}
     )
 
 
-def boundary(
-    model: Any, X: Any, y: Any = None, columns: Sequence[int | str] = (0, 1), *, points: int = 200
-) -> Figure:
+def boundary(model: Any, X: Any, y: Any = None, columns: Sequence[int | str] = (0, 1), *, points: int = 200) -> Figure:
     """Draw the regions in which a fitted classifier gives each label, and the rows on top.
 
     Parameters
@@ -94,18 +89,14 @@ def boundary(
 
     found = regions(model, X, columns, points=points)
     labels = (
-        np.unique(found.labels)
-        if y is None
-        else np.unique(np.concatenate([np.unique(found.labels), np.unique(y)]))
+        np.unique(found.labels) if y is None else np.unique(np.concatenate([np.unique(found.labels), np.unique(y)]))
     )
     shades = ListedColormap([f"C{i % 10}" for i in range(len(labels))])
     figure = Figure(figsize=(6, 5), layout="constrained")
     axes = figure.subplots()
     codes = np.searchsorted(labels, found.labels)
-    limits = {"vmin": -0.5, "vmax": len(labels) - 0.5}
-    axes.pcolormesh(
-        found.across, found.up, codes, cmap=shades, alpha=0.25, shading="nearest", rasterized=True, **limits
-    )
+    colours: dict[str, Any] = {"cmap": shades, "vmin": -0.5, "vmax": len(labels) - 0.5}
+    axes.pcolormesh(found.across, found.up, codes, alpha=0.25, shading="nearest", rasterized=True, **colours)
     if len(labels) > 1:
         edges = np.arange(len(labels) - 1) + 0.5
         axes.contour(found.across, found.up, codes, levels=edges, colors="black", linewidths=0.8)
@@ -114,10 +105,8 @@ def boundary(
     if y is not None:
         for code, label in enumerate(labels):
             chosen = np.asarray(y) == label
-            points_at = [table[name].values[chosen] for name in found.names]
-            axes.scatter(
-                *points_at, color=shades(code), s=14, edgecolor="black", linewidth=0.3, label=str(label)
-            )
+            at = [table[name].values[chosen] for name in found.names]
+            axes.scatter(at[0], at[1], color=shades(code), s=14, edgecolor="black", linewidth=0.3, label=str(label))
         axes.legend(title="label")
     axes.set_xlabel(found.names[0])
     axes.set_ylabel(found.names[1])

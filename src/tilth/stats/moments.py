@@ -66,7 +66,7 @@ class Moments(Statistic):
         weights = as_weight(weight, matrix.shape[0], "Moments")
         added = _core.class_moments(matrix, groups, self.n_groups, weights)
         # Looking at the few results is enough: an infinite cell always leaves its mark on the mean or m2.
-        unusable = ~(np.isfinite(added[1]) & np.isfinite(added[2])).all(axis=0)
+        unusable = np.asarray(~(np.isfinite(added[1]) & np.isfinite(added[2])).all(axis=0))
         if unusable.any():
             raise ValueError(
                 f"Moments needs numbers below about 1e150, but columns {column_list(unusable)} hold "

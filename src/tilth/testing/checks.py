@@ -33,7 +33,7 @@ def yield_checks(estimator: Estimator) -> Iterator[Check]:
         chosen += CLASSIFIER_CHECKS
     if isinstance(estimator, GenerativeClassifier):
         chosen += GENERATIVE_CHECKS
-    if isinstance(estimator, Transformer):
+    if isinstance(estimator, Transformer) and estimator.__sklearn_tags__().input_tags.two_d_array:
         chosen += TRANSFORMER_CHECKS
     for check in chosen:
         if check.__name__ not in type(estimator).excused:
@@ -131,11 +131,9 @@ def check_parameters(model: Estimator) -> None:
     for name, declared in params_of(model).items():
         if not declared.options and declared.low is None and declared.high is None:
             continue
-        bad: Any = (
-            object()
-            if declared.options
-            else (declared.low - 1 if declared.low is not None else declared.high + 1)
-        )  # type: ignore[operator]
+        bad: Any = object()
+        if not declared.options:
+            bad = declared.low - 1 if declared.low is not None else (declared.high or 0) + 1
         broken = clone(model).set_params(**{name: bad})
         before = dict(broken.__dict__)
         expect(ValueError, name, lambda b=broken: b.fit(data.X, data.y))  # type: ignore[misc]
@@ -156,7 +154,7 @@ def check_clone_and_repr(model: Estimator) -> None:
 def check_unfitted(model: Estimator) -> None:
     """Answers before fitting are refused."""
     data = data_for(model)
-    ask = model.transform if isinstance(model, Transformer) else model.predict  # type: ignore[attr-defined]
+    ask = model.transform if isinstance(model, Transformer) else model.predict
     try:
         ask(data.X)
     except NotFittedError:
@@ -228,7 +226,7 @@ def check_unseen_level(model: Estimator) -> None:
         made = found.predict(rows)
     assert len(made) == 5
     told = [w.message for w in seen if isinstance(w.message, DataWarning) and w.message.code == "W101"]
-    assert not model.looks_at_rows or told and "mauve" in str(told[0]), "the unseen level is named"
+    assert not model.looks_at_rows or (told and "mauve" in str(told[0])), "the unseen level is named"
     assert set(found.check(rows)["code"]) >= {"W101"}
 
 
@@ -397,7 +395,7 @@ def check_fold_law(model: Estimator) -> None:
         same(answers(learner, data.X), whole, f"parts in order {order} differ from the whole")
     for rows in (7, 64, 1000):
         with quiet():
-            chunked: Any = clone(model).fit_chunks(chunks(data.X.assign(answer=data.y), "answer", rows=rows))  # type: ignore[attr-defined]
+            chunked: Any = clone(model).fit_chunks(chunks(data.X.assign(answer=data.y), "answer", rows=rows))
         same(answers(chunked, data.X), whole, f"chunks of {rows} rows differ from the whole")
 
 
@@ -406,8 +404,8 @@ def check_fold_backends(model: Estimator) -> None:
     data = data_for(model, n=150)
     source = chunks(data.X.assign(answer=data.y), "answer", rows=20)
     with quiet():
-        serial: Any = clone(model).fit_chunks(source)  # type: ignore[attr-defined]
-        threads: Any = clone(model).fit_chunks(source, backend="threads", workers=3)  # type: ignore[attr-defined]
+        serial: Any = clone(model).fit_chunks(source)
+        threads: Any = clone(model).fit_chunks(source, backend="threads", workers=3)
     same(answers(serial, data.X), answers(threads, data.X), "threads change the answer", exact=True)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import SkipTestWarning
 from sklearn.pipeline import make_pipeline
@@ -107,7 +108,8 @@ def test_weights_are_repetition_for_every_way_to_bin(options: dict[str, str]) ->
     times = np.random.default_rng(4).integers(0, 3, len(frame))
     weighted = quiet(Bins(**options).fit, frame, sample_weight=times)
     repeated = quiet(Bins(**options).fit, frame.loc[np.repeat(frame.index, times)])
-    assert weighted.fitted_step and repeated.fitted_step
+    assert weighted.fitted_step
+    assert repeated.fitted_step
     np.testing.assert_allclose(
         weighted.fitted_step.states[0]["edges"], repeated.fitted_step.states[0]["edges"], rtol=1e-12
     )
@@ -245,6 +247,4 @@ def test_rank_scores_and_codes_refuse_what_they_do_not_take() -> None:
     with pytest.raises(SchemaError, match="RankScores takes ordinal columns"):
         RankScores(columns="job").fit(mixed())
     with pytest.raises(TypeError, match="Sparse"):
-        import scipy.sparse
-
-        IntegerCodes().fit(scipy.sparse.eye(3).tocsr())
+        IntegerCodes().fit(sparse.eye(3).tocsr())

@@ -19,7 +19,9 @@ FRAME = pd.DataFrame(
 
 
 @pytest.mark.covers("X-11")
-@pytest.mark.parametrize(("method", "number", "level"), [("mean", 3.0, "low"), ("median", 2.0, "low"), ("mode", 2.0, "low")])
+@pytest.mark.parametrize(
+    ("method", "number", "level"), [("mean", 3.0, "low"), ("median", 2.0, "low"), ("mode", 2.0, "low")]
+)
 def test_fill_values_by_hand(method: str, number: float, level: str) -> None:
     out = Impute(method=method).fit_transform(FRAME)
     assert out["x"].tolist() == [1.0, 2.0, 2.0, 7.0, number]

@@ -12,9 +12,9 @@ from sklearn.pipeline import make_pipeline
 from tilth.models.prepare import OneHotWords, PixelVectors, WordCounts, WordVectors
 
 
-@pytest.mark.covers("D-17", "D-18")
+@pytest.mark.covers("D-18")
 def test_one_hot_words() -> None:
-    model = OneHotWords().fit("the cat sat on the mat".split())
+    model = OneHotWords().fit(["the", "cat", "sat", "on", "the", "mat"])
     assert model.vocabulary_ == ["cat", "mat", "on", "sat", "the"]
     rows = model.transform(["the", "cat", "sat", "dog"])
     assert ["".join(f"{v:.0f}" for v in row) for row in rows] == ["00001", "10000", "00010", "00000"]
@@ -27,7 +27,6 @@ def test_one_hot_words() -> None:
         OneHotWords(vocabulary=["a", "a"]).fit(["a"])
 
 
-@pytest.mark.covers("D-17")
 def test_word_counts_feed_a_model_of_counts() -> None:
     texts = ["good good film", "a good plot", "bad film", "a bad bad end"]
     counts = WordCounts().fit_transform(texts)
@@ -85,7 +84,7 @@ def test_word_vectors_put_words_used_alike_close() -> None:
     assert "WordVectors" in model.summary()
 
 
-@pytest.mark.covers("D-17", "D-18")
+@pytest.mark.covers("D-18")
 def test_pixels_become_rows_and_come_back() -> None:
     images = np.random.default_rng(0).integers(0, 256, (5, 4, 3, 3), dtype=np.uint8)
     model = PixelVectors().fit(images)

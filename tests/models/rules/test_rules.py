@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import tilth
 from tilth import OneRClassifier, ZeroRClassifier, ZeroRRegressor
 from tilth.data.datasets import load
 
@@ -110,3 +111,14 @@ def test_one_column_cannot_learn_an_interaction():
 def test_recipes_name_the_special_case_optimisers():
     assert "closed form" in ZeroRClassifier().recipe().optimiser
     assert "fewest errors" in OneRClassifier().recipe().optimiser
+
+
+def test_a_file_does_not_hold_the_distinct_numbers_and_says_so_when_learning_goes_on(tmp_path):
+    iris = load("iris").frame
+    model = OneRClassifier().fit(iris, "species")
+    again = tilth.load(tilth.save(model, tmp_path / "one.tilth"))
+    assert not hasattr(again, "statistic_")
+    assert (again.predict(iris) == model.predict(iris)).all()
+    with pytest.raises(TypeError, match="does not hold the counts"):
+        again.partial_fit(iris, "species")
+    model.partial_fit(iris, "species")

@@ -111,18 +111,15 @@ class Product:
     def validate(self) -> None:
         """Refuse arrays that do not fit together (a damaged or hostile file)."""
         k, p = self.n_classes, len(self.used)
-        ok = (
+        fits = (
             self.mean.shape == (k, p) == self.variance.shape
             and self.offsets.ndim == 1
             and len(self.offsets) >= 1
+            and bool(self.offsets[0] == 0)
+            and bool((np.diff(self.offsets) >= 0).all())
+            and bool(self.offsets[-1] == len(self.log_prob))
         )
-        ok = (
-            ok
-            and self.offsets[0] == 0
-            and (np.diff(self.offsets) >= 0).all()
-            and self.offsets[-1] == len(self.log_prob)
-        )
-        if not ok or not (self.variance[:, self.used] > 0).all() or np.isnan(self.mean[:, self.used]).any():
+        if not fits or not (self.variance[:, self.used] > 0).all() or np.isnan(self.mean[:, self.used]).any():
             raise ValueError("the densities of the model do not fit together")
 
 

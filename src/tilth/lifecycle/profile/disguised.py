@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from tilth.data.numbers import is_missing_token
+from tilth.lifecycle.profile.column import ColumnView
 from tilth.lifecycle.profile.finding import Finding, count, listed, percent, shown
-from tilth.lifecycle.profile.view import ColumnView, View
+from tilth.lifecycle.profile.view import View
 
 #: Words that often are a real answer ("other debtors: none"); alone they are a hint, not a warning.
 WEAK_TOKENS = frozenset({"unknown", "none", "nil"})
@@ -59,9 +60,10 @@ def missing_words(view: View) -> Iterator[Finding]:
 def constants(view: View) -> Iterator[Finding]:
     """Numbers that stand for "no value": 999, -1, 99 beyond a gap, or 0 where the other values stay far from it.
 
-    A suspect is an odd-one-out constant (all nines or eights, -1 among positives, the end of a machine integer) that occurs at
-    least twice, at an end of the column, beyond a gap of a quarter of the range of the others; or a zero below a gap of half a
-    standard deviation; or nines inside the range that occur twenty times as often as any neighbour.
+    A suspect is an odd-one-out constant (all nines or eights, -1 among positives, the end of a machine integer) that
+    occurs at least twice, at an end of the column, beyond a gap of a quarter of the range of the others; or a zero
+    below a gap of half a standard deviation; or nines inside the range that occur twenty times as often as any
+    neighbour.
     """
     for column in view.columns:
         if not column.is_number or column.spec.role != "feature" or column.n_distinct < 4:
@@ -81,7 +83,7 @@ def constants(view: View) -> Iterator[Finding]:
             yield Finding(
                 "info" if soft else "serious" if shift > 0.25 and not zero else "warning",
                 (column.name,),
-                f"{column.name}: {value:g} occurs {count(n, 'time')} ({percent(n / view.n_rows)}) and the nearest other "
+                f"{column.name}: {value:g} occurs {count(n, 'time')} ({percent(n / view.n_rows)}) and the next "
                 f"value is {nearest:g}: " + ("nothing, or not recorded?" if zero else "a code for no value?"),
                 {
                     "value": value, "cells": n, "nearest_other": nearest, "mean": with_it, "mean_without": mean,
@@ -100,14 +102,10 @@ def _suspects(column: ColumnView) -> list[int]:
         value, rest = float(values[at]), values[inner]
         gap = abs(value - float(rest[-1] if at else rest[0]))
         span = float(rest[-1] - rest[0])
-        if counts[at] < 2:
-            continue
-        if value == -1 and rest[0] >= 0:
-            if counts[at] >= 3:
-                found.append(at)
-        elif _is_code(value) and gap >= 0.25 * span and gap >= (3 if abs(value) < 10 else 2):
-            found.append(at)
-        elif value == 0 and at == 0 and (_far_zero(column) or _many_zeros(column)):
+        negative = value == -1 and rest[0] >= 0 and counts[at] >= 3
+        code = _is_code(value) and gap >= max(0.25 * span, 3 if abs(value) < 10 else 2)
+        zero = value == 0 and at == 0 and (_far_zero(column) or _many_zeros(column))
+        if counts[at] >= 2 and (negative or code or zero):
             found.append(at)
     if column.n_distinct >= 30 and not found:
         at = int(counts.argmax())
@@ -118,15 +116,18 @@ def _suspects(column: ColumnView) -> list[int]:
 
 
 def _is_code(value: float) -> bool:
-    return value in MACHINE_ENDS or bool(_REPEATED.match(f"{value:.10g}")) and value not in (8.0, -8.0)
+    return value in MACHINE_ENDS or (bool(_REPEATED.match(f"{value:.10g}")) and value not in (8.0, -8.0))
 
 
 def _far_zero(column: ColumnView) -> bool:
-    """Zero at least twice below positive numbers that begin half a standard deviation and a fifth of the median away."""
+    """Zero at least twice below numbers that begin half a standard deviation and a fifth of the median away."""
     values, counts = column.distinct
     if values[0] != 0 or counts[0] < 2 or len(values) < 9:
         return False
     rest = column.present[counts[0] :]
+    # In a column of counts zero is simply the number before one.
+    if values[1] <= 3 * np.median(np.diff(values[1:])):
+        return False
     return bool(values[1] >= 0.5 * rest.std() and values[1] >= 0.2 * np.median(rest))
 
 
@@ -156,8 +157,8 @@ def dates_in_disguise(view: View) -> Iterator[Finding]:
             yield Finding(
                 "warning",
                 (column.name,),
-                f"{column.name}: {count(n, 'date')} of {total:,} are {listed(sorted(common), 3)}: unknown dates in disguise?",
-                {"cells": n, "dates": dict(sorted(common.items(), key=lambda kv: -kv[1])[:20]), "expected": total / 365.25},
+                f"{column.name}: {count(n, 'date')} of {total:,} are {listed(sorted(common), 3)}: unknown in disguise?",
+                {"cells": n, "dates": dict(list(common.items())[:20]), "expected": total / 365.25},
                 "If these days stand for an unknown date, replace them by missing.",
             )
 
@@ -178,5 +179,3 @@ def _date_levels(column: ColumnView) -> dict[str, int]:
 def is_word_for_missing(value: Any) -> bool:
     """Whether a level is one of the words for "no value", the weak ones left out."""
     return is_missing_token(value) and value.strip().lower() not in WEAK_TOKENS
-
-

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from tilth.data.kinds import level_key
 from tilth.errors import SchemaError
+from tilth.lifecycle.profile.column import ColumnView
 from tilth.lifecycle.profile.finding import Finding, count, listed, percent, plain, shown
 from tilth.lifecycle.profile.spelling import spelling_key
-from tilth.lifecycle.profile.view import ColumnView, View, view_of
+from tilth.lifecycle.profile.view import View, view_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +58,8 @@ class JoinReport:
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON-ready data."""
-        return {"schema": "tilth.join/1", "numbers": plain(self.numbers), "findings": [f.to_dict() for f in self.findings]}
+        found = [f.to_dict() for f in self.findings]
+        return {"schema": "tilth.join/1", "numbers": plain(self.numbers), "findings": found}
 
     def __str__(self) -> str:
         lines = [f"  {name.replace('_', ' '):<24} {n:>12,}" for name, n in self.numbers.items()]
@@ -118,16 +120,16 @@ def _common_codes(
     sides = []
     for columns in (left, right):
         parts = [_texts(c) for c in columns]
-        whole = parts[0] if len(parts) == 1 else np.array([" | ".join(row) for row in zip(*parts, strict=True)], dtype=object)
-        gone = np.logical_or.reduce([c.missing for c in columns])
-        sides.append(np.where(gone, None, whole))
+        whole = np.array([" | ".join(row) for row in zip(*parts, strict=True)], dtype=object)
+        whole[np.logical_or.reduce([c.missing for c in columns])] = None
+        sides.append(whole)
     codes, texts = pd.factorize(np.concatenate(sides))
     codes = codes.astype(np.int64)
     return codes[: len(sides[0])], codes[len(sides[0]) :], [str(t) for t in texts]
 
 
 def _texts(column: ColumnView) -> NDArray[Any]:
-    labels = column.raw.levels if column.is_text or column.raw.form == "boolean" else [column.label(i) for i in range(column.n_distinct)]
+    labels = column.raw.levels if column.is_coded else [column.label(int(i)) for i in column.places]
     lookup = np.array([*(level_key(v) for v in labels), ""], dtype=object)
     return np.asarray(lookup[column.codes])
 
@@ -150,7 +152,9 @@ def _key_findings(
                 f"{count(lost, 'row')} ({percent(lost / rows)}) of the {side} table have a key that the other lacks: "
                 f"{listed(map(shown, keys), 3)}{hint}",
                 {"rows": lost, "keys": keys, "spelling": near},
-                "Unify the spelling of the keys." if near else "Decide whether these rows may be lost; an inner join drops them.",
+                "Unify the spelling of the keys."
+                if near
+                else "Decide whether these rows may be lost; an inner join drops them.",
                 "Q701",
             )
         gone = numbers[f"{side}_missing_keys"]
@@ -204,7 +208,7 @@ def _column_findings(
                 spans = [f"{c.label(0)} to {c.label(c.n_distinct - 1)}" for c in (x, y)]
                 yield Finding(
                     "warning", (x.name,), f"{x.name}: the periods do not overlap ({spans[0]} left, {spans[1]} right)",
-                    {"left": spans[0], "right": spans[1]}, "Facts of different times are joined: is that meant?", "Q704",
+                    {"left": spans[0], "right": spans[1]}, "Facts of different times: is that meant?", "Q704",
                 )  # fmt: skip
         elif x.is_number and y.is_number and x.present.size and y.present.size:
             yield from _unit_findings(x, y, rows_a, rows_b)
@@ -215,7 +219,9 @@ def _column_findings(
             )  # fmt: skip
 
 
-def _unit_findings(x: ColumnView, y: ColumnView, rows_a: NDArray[np.int64], rows_b: NDArray[np.int64]) -> Iterator[Finding]:
+def _unit_findings(
+    x: ColumnView, y: ColumnView, rows_a: NDArray[np.int64], rows_b: NDArray[np.int64]
+) -> Iterator[Finding]:
     u, v = x.numbers[rows_a], y.numbers[rows_b]
     both = ~(np.isnan(u) | np.isnan(v))
     u, v = u[both], v[both]
@@ -229,7 +235,12 @@ def _unit_findings(x: ColumnView, y: ColumnView, rows_a: NDArray[np.int64], rows
             "serious" if matched else "warning",
             (x.name,),
             f"{x.name}: {words} - are the units different?",
-            {"ratio": ratio, "matched_rows": len(u), "median_left": float(np.median(x.present)), "median_right": float(np.median(y.present))},
+            {
+                "ratio": ratio,
+                "matched_rows": len(u),
+                "median_left": float(np.median(x.present)),
+                "median_right": float(np.median(y.present)),
+            },
             "Convert one of them before joining.",
             "Q703",
         )
@@ -237,7 +248,7 @@ def _unit_findings(x: ColumnView, y: ColumnView, rows_a: NDArray[np.int64], rows
         differ = ~np.isclose(u, v, rtol=1e-6, atol=1e-12)
         if differ.any():
             yield Finding(
-                "info", (x.name,), f"{x.name}: different values in {count(int(differ.sum()), 'matched row')} of {len(u):,}",
+                "info", (x.name,), f"{x.name}: {int(differ.sum()):,} of {len(u):,} matched rows have different values",
                 {"rows": int(differ.sum()), "matched_rows": len(u)}, "Decide which source is right.", "Q704",
             )  # fmt: skip
 
@@ -263,7 +274,7 @@ def _unit_of_medians(x: ColumnView, y: ColumnView) -> tuple[float, str] | None:
         return None
     ratio = mx / my
     # Without matched rows only a large factor is told from a true difference.
-    if not 5 < max(ratio, 1 / ratio) or abs(np.log(sx / sy / ratio)) > 0.25:
+    if not max(ratio, 1 / ratio) > 5 or abs(np.log(sx / sy / ratio)) > 0.5:
         return None
     return _named_ratio(ratio, 5 * NEAR_UNIT)
 

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.data.infer import Kinds
+from tilth.lifecycle.profile.column import ColumnView
 from tilth.lifecycle.profile.finding import Finding, count, listed, percent, shown
-from tilth.lifecycle.profile.scan import binned, flag_area, folds_of, independence_p
-from tilth.lifecycle.profile.view import ColumnView, View, view_of
+from tilth.lifecycle.profile.scan import BINS, Bins, binned, flag_area, folds_of, independence_p
+from tilth.lifecycle.profile.view import View, view_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +27,9 @@ RULE_CELLS = 10
 #: A rule must rank a missing cell above a present one this often, and be this improbable by chance.
 RULE_AREA = 0.65
 RULE_LEVEL = 0.001
+STRONG_AREA = 0.75
+#: Columns for which a rule is looked for, those with most missing cells first.
+RULE_COLUMNS = 40
 TREE_DEPTH = 2
 TREE_LEAF = 5
 
@@ -74,28 +78,34 @@ def missing_by_rule(view: View) -> Iterator[Finding]:
     """
     small = view.sample
     suspects = [c for c in small.columns if RULE_CELLS <= c.n_missing <= small.n_rows - RULE_CELLS]
+    suspects = sorted(suspects, key=lambda c: -c.n_missing)[:RULE_COLUMNS]
     if not suspects:
         return
-    others = [binned(c) for c in small.everything if c.n_missing < small.n_rows and 1 <= c.n_distinct]
+    others = [c for c in small.everything if c.n_distinct > 0 and c.n_missing < small.n_rows]
+    cache: dict[tuple[str, int], Bins] = {}
     fold = folds_of(small.n_rows)
     n_tests = len(suspects) * max(1, len(others) - 1)
     for column in suspects:
         flag = column.missing
+        # Few missing cells, few bins: the chi-square test wants about five of them in each.
+        limit = int(np.clip(min(flag.sum(), (~flag).sum()) // 5, 2, BINS))
         best_area, best_p, best = 0.5, 1.0, None
-        for bins in others:
-            if bins.column.name == column.name:
+        for other in others:
+            if other.name == column.name:
                 continue
+            key = (other.name, limit)
+            bins = cache[key] = cache.get(key) or binned(other, limit)
             p = independence_p(bins, flag) * n_tests
             area = flag_area(bins, flag, fold) if p < RULE_LEVEL else 0.5
             if area > best_area:
-                best_area, best_p, best = area, p, bins.column
+                best_area, best_p, best = area, p, other
         if best is None or best_area < RULE_AREA:
             continue
-        tree = grow(flag, [best, *(b.column for b in others if b.column.name not in (column.name, best.name))])
+        tree = grow(flag, [best, *(c for c in others if c.name not in (column.name, best.name))])
         holds = float((tree.predict(small) == flag).mean())
         base = max(flag.mean(), 1 - flag.mean())
         yield Finding(
-            "warning",
+            "warning" if best_area >= STRONG_AREA else "info",
             (column.name,),
             f"{column.name} is not missing at random: {tree.words()}",
             {
@@ -272,7 +282,8 @@ def _bias(column: ColumnView) -> dict[str, Any]:
     sd = before**0.5
     shift = (float(np.median(values)) - float(values.mean())) * column.n_missing / n / sd if sd > 0 else 0.0
     shrink = 1 - after / before if before > 0 else 0.0
-    return dict(zip(_BIAS, (column.name, column.n_missing / n, before, after, sd, after**0.5, shrink, shift), strict=True))
+    figures = (column.name, column.n_missing / n, before, after, sd, after**0.5, shrink, shift)
+    return dict(zip(_BIAS, figures, strict=True))
 
 
 def imputation_shrinks(view: View) -> Iterator[Finding]:
@@ -286,5 +297,5 @@ def imputation_shrinks(view: View) -> Iterator[Finding]:
             "filling in the mean would shrink the variance: "
             + listed([f"{r['column']} by {percent(r['shrink'])}" for r in rows], 4),
             {r["column"]: {k: v for k, v in r.items() if k != "column"} for r in rows},
-            "Standard errors and correlations would be wrong. Impute with a model or several times, or add an indicator.",
+            "Standard errors and correlations would be wrong. Impute by a model or several times, or add an indicator.",
         )

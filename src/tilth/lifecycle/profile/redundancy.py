@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.data.infer import _ID_NAME
+from tilth.lifecycle.profile.column import ColumnView
 from tilth.lifecycle.profile.finding import Finding, count, listed, percent, shown
-from tilth.lifecycle.profile.rows import first_of_equal
-from tilth.lifecycle.profile.view import ColumnView, View
+from tilth.lifecycle.profile.view import View
 
 Floats = NDArray[np.float64]
 
@@ -19,12 +19,17 @@ NEARLY_CONSTANT = 0.99
 #: Squared correlation of a copy up to scale and shift, and of a near copy.
 EXACT = 1 - 1e-9
 NEAR = 0.98
+#: Pairs are first screened on this many rows.
+SCREEN_ROWS = 2000
+SCREEN = 0.9
 #: Share of the (log) variance that a sum, product or ratio of two others must explain.
 TRIPLE = 0.98
 #: Chance, over all candidates tried, that such a fit is a coincidence.
 COINCIDENCE = 1e-3
 #: Columns compared three by three.
 MAX_TRIPLE_COLUMNS = 60
+#: Columns of levels compared two by two.
+MAX_PAIR_COLUMNS = 120
 
 
 def constant_columns(view: View) -> Iterator[Finding]:
@@ -34,14 +39,16 @@ def constant_columns(view: View) -> Iterator[Finding]:
     nearly: dict[str, float] = {}
     for column in view.columns:
         if column.n_distinct == 1:
-            place = int(column.distinct[0][0]) if column.is_text or column.raw.form == "boolean" else 0
+            value = column.label(int(column.places[0]))
             where = " wherever it is present" if column.n_missing else ""
             yield Finding(
                 "warning",
                 (column.name,),
-                f"{column.name}: always {shown(column.label(place))}{where}",
-                {"value": column.label(place), "missing": column.n_missing},
-                "Nothing can be learned from it: drop it." if not column.n_missing else "Only whether it is missing can matter.",
+                f"{column.name}: always {shown(value)}{where}",
+                {"value": value, "missing": column.n_missing},
+                "Only whether it is missing can matter."
+                if column.n_missing
+                else "Nothing can be learned from it: drop it.",
             )
         elif column.n_distinct > 1 and view.n_rows >= 100:
             share = float(column.distinct[1].max() / column.distinct[1].sum())
@@ -58,7 +65,7 @@ def constant_columns(view: View) -> Iterator[Finding]:
 
 
 def identifiers(view: View) -> Iterator[Finding]:
-    """Columns that name the row: a different value in (almost) every different row, with a name or a pattern of an id."""
+    """Columns that name the row: a different value in (almost) every row, under the name or in the pattern of an id."""
     if view.n_rows < 20:
         return
     for column in view.columns:
@@ -67,9 +74,9 @@ def identifiers(view: View) -> Iterator[Finding]:
         text_id = column.is_text and column.spec.role == "aside"
         whole = column.is_number and _is_whole(column)
         named = bool(_ID_NAME.search(column.name))
-        if not (text_id or whole and (named or _is_counter(column))):
+        if not (text_id or (whole and (named or _is_counter(column)))):
             continue
-        different = view.n_rows - int((~first_of_equal(view.everything)).sum()) if not text_id else view.n_rows
+        different = view.n_rows if text_id else int(view.is_first.sum())
         if whole and column.n_distinct < 0.98 * different:
             continue
         repeats = view.n_rows - column.n_missing - column.n_distinct
@@ -100,9 +107,9 @@ def relabelled_columns(view: View) -> Iterator[Finding]:
     coded = [
         c
         for c in small.columns
-        if c.spec.role == "feature" and (c.is_text or c.raw.form == "boolean" or c.n_distinct <= 20)
+        if c.spec.role == "feature" and (c.is_coded or c.n_distinct <= 20)
         and 2 <= c.n_distinct <= small.n_rows / 5
-    ]  # fmt: skip
+    ][:MAX_PAIR_COLUMNS]  # fmt: skip
     follows: list[tuple[str, str]] = []
     copies: set[str] = set()
     for a, b in combinations(coded, 2):
@@ -150,7 +157,8 @@ def dependent_numbers(view: View) -> Iterator[Finding]:
     """Numeric columns that are copies, sums, differences, products or ratios of others.
 
     Copies: squared correlation. Sums: ``var(c - a -/+ b) / var(c)``, products and ratios the same with logarithms;
-    all from one covariance matrix. A coincidence is ruled out by ``(1 - R^2)^((n - 1) / 2)`` times the number of candidates.
+    all from one covariance matrix. A coincidence is ruled out by ``(1 - R^2)^((n - 1) / 2)`` times the number of
+    candidates.
     """
     small = view.sample
     chosen = [
@@ -168,7 +176,8 @@ def dependent_numbers(view: View) -> Iterator[Finding]:
     kept, kept_names = matrix[:, left], [names[j] for j in left]
     found = list(_triples(kept, kept_names, logs=False)) + list(_triples(kept, kept_names, logs=True))
     seen: set[frozenset[str]] = set()
-    for finding in sorted(found, key=lambda f: -float(f.evidence["r_squared"])):
+    # One relation can be solved for each of its columns; derived columns usually stand last, so the last is reported.
+    for finding in sorted(found, key=lambda f: -kept_names.index(f.columns[0])):
         if frozenset(finding.columns) not in seen:
             seen.add(frozenset(finding.columns))
             yield finding
@@ -177,10 +186,26 @@ def dependent_numbers(view: View) -> Iterator[Finding]:
     yield from _linear(kept[:, rest], [kept_names[j] for j in rest])
 
 
+def _alike(matrix: Floats) -> list[tuple[int, int]]:
+    """Pairs of columns whose correlation on some rows, where both are present, deserves a look at all of them."""
+    part = matrix[:: max(1, len(matrix) // SCREEN_ROWS)]
+    there = ~np.isnan(part)
+    mean = np.nansum(part, axis=0) / np.maximum(1, there.sum(axis=0))
+    x, m = np.where(there, part - mean, 0.0), there.astype(float)
+    n = np.maximum(1.0, m.T @ m)
+    sums = x.T @ m
+    variance = np.maximum((x**2).T @ m - sums**2 / n, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        r2 = (x.T @ x - sums * sums.T / n) ** 2 / (variance * variance.T)
+    # Too few common rows, or no spread on these, decide nothing: such pairs are looked at.
+    r2[(n < 3) | ~np.isfinite(r2)] = 1.0
+    return [(int(i), int(j)) for i, j in np.argwhere(np.triu(r2 >= SCREEN, 1))]
+
+
 def _copies(matrix: Floats, names: list[str], dropped: set[int]) -> Iterator[Finding]:
     near: list[str] = []
     near_columns: list[str] = []
-    for i, j in combinations(range(len(names)), 2):
+    for i, j in _alike(matrix):
         if i in dropped or j in dropped:
             continue
         x, y = matrix[:, i], matrix[:, j]
@@ -199,7 +224,7 @@ def _copies(matrix: Floats, names: list[str], dropped: set[int]) -> Iterator[Fin
             shift = float(matrix[both, j].mean() - slope * matrix[both, i].mean())
             if abs(shift) < 1e-6 * (abs(slope) * (sxx / n) ** 0.5 + abs(float(matrix[both, j].mean()))):
                 shift = 0.0
-            formula = f"{names[j]} = {_times(slope)}{names[i]}" + (f" {'+' if shift > 0 else '-'} {abs(shift):.6g}" if shift else "")
+            formula = f"{names[j]} = {_times(slope)}{names[i]}{_plus(shift)}"
             yield Finding(
                 "warning",
                 (names[j], names[i]),
@@ -222,6 +247,10 @@ def _copies(matrix: Floats, names: list[str], dropped: set[int]) -> Iterator[Fin
 
 def _times(factor: float) -> str:
     return "" if factor == 1 else f"{factor:.6g} x "
+
+
+def _plus(shift: float) -> str:
+    return f" {'+' if shift > 0 else '-'} {abs(shift):.6g}" if shift else ""
 
 
 def _triples(matrix: Floats, names: list[str], logs: bool) -> Iterator[Finding]:
@@ -264,7 +293,7 @@ def _triples(matrix: Floats, names: list[str], logs: bool) -> Iterator[Finding]:
             r2 = 1 - max(0.0, float(left.flat[at])) / float(var[c])
             if best is None or r2 > best[0]:
                 best = (r2, *divmod(at, p), sa, sb)
-        if best is None or best[0] < TRIPLE or best[3] == best[4] == -1 and not logs:
+        if best is None or best[0] < TRIPLE or (best[3] == best[4] == -1 and not logs):
             continue
         r2, a, b, sa, sb = best
         if (1 - r2) > (1 - single) / 3 or max(1e-300, 1 - r2) ** ((n - 1) / 2) * candidates > COINCIDENCE:
@@ -275,25 +304,28 @@ def _triples(matrix: Floats, names: list[str], logs: bool) -> Iterator[Finding]:
             "info" if r2 < EXACT else "warning",
             (names[c], names[a], names[b]),
             f"{formula}: redundant",
-            {"r_squared": r2, "factor" if logs else "shift": float(np.exp(shift)) if logs else shift, "rows": n, "formula": formula},
+            {
+                "r_squared": r2,
+                "rows": n,
+                "formula": formula,
+                **({"factor": np.exp(shift)} if logs else {"shift": shift}),
+            },
             f"{names[c]} follows from the other two: drop one of the three for models that assume independent columns.",
         )
 
 
 def _formula(c: str, a: str, b: str, sa: int, sb: int, shift: float, logs: bool) -> str:
-    sign = "~"
     if logs:
         factor = float(np.exp(shift))
         nearest = 10.0 ** round(np.log10(factor))
         factor = nearest if abs(factor / nearest - 1) < 0.03 else factor
         head = "" if factor == 1 else f"{factor:.4g} x "
         if sa == sb == -1:
-            return f"{c} {sign} {factor:.4g} / ({a} x {b})"
-        top, low = ((a, b) if sa == 1 else (b, a))
-        return f"{c} {sign} {head}{top} {'x' if sa == sb else '/'} {low}"
+            return f"{c} ~ {factor:.4g} / ({a} x {b})"
+        top, low = (a, b) if sa == 1 else (b, a)
+        return f"{c} ~ {head}{top} {'x' if sa == sb else '/'} {low}"
     first, second = (a, b) if sa == 1 else (b, a)
-    words = f"{c} {sign} {first} {'+' if sa == sb else '-'} {second}"
-    return words if abs(shift) < 1e-9 else f"{words} {'+' if shift > 0 else '-'} {abs(shift):.4g}"
+    return f"{c} ~ {first} {'+' if sa == sb else '-'} {second}{_plus(0.0 if abs(shift) < 1e-9 else shift)}"
 
 
 def _linear(matrix: Floats, names: list[str]) -> Iterator[Finding]:

@@ -13,10 +13,12 @@ def no_rows(view: View) -> Iterator[Finding]:
     """A table without rows or columns, or with too few rows to learn from."""
     if view.n_rows == 0 or not view.everything:
         what = "rows" if view.n_rows == 0 else "columns"
-        yield Finding("serious", (), f"the table has no {what}", {"rows": view.n_rows}, "Check the file and the filter before it.")
+        yield Finding(
+            "serious", (), f"the table has no {what}", {"rows": view.n_rows}, "Check the file and its filter."
+        )
     elif view.n_rows < 20:
         words = "one row" if view.n_rows == 1 else f"{view.n_rows} rows"
-        yield Finding("info", (), f"only {words}: most checks need more", {"rows": view.n_rows}, "Read every score with care.")
+        yield Finding("info", (), f"only {words}: most checks need more", {"rows": view.n_rows})
 
 
 CHECKS: tuple[Check, ...] = (

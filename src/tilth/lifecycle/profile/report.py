@@ -12,11 +12,12 @@ import numpy as np
 from tilth import progress
 from tilth.base.declare import Section
 from tilth.data.infer import Kinds
+from tilth.lifecycle.profile.column import ColumnView
 from tilth.lifecycle.profile.finding import SEVERITIES, Finding, Severity, count, listed, plain, shown
 from tilth.lifecycle.profile.registry import CHECKS
 from tilth.lifecycle.profile.shift import Shift, compare_views
 from tilth.lifecycle.profile.target import class_balance
-from tilth.lifecycle.profile.view import ColumnView, View, view_of
+from tilth.lifecycle.profile.view import View, view_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,15 +26,17 @@ if TYPE_CHECKING:
 MOST_PER_CODE = 10
 #: Notes printed in text; all stand in the frame.
 NOTES_SHOWN = 8
+QUANTILES = {"low": 0.0, "q25": 0.25, "median": 0.5, "q75": 0.75, "high": 1.0}
+COLUMN_FIELDS = ("column", "kind", "role", "missing", "distinct", *QUANTILES, "mean", "sd", "top", "reason")
 
 
 @dataclass
 class Profile:
     """What is wrong with a table, most urgent first, and what is in it.
 
-    ``findings`` is the ranked list, ``columns`` one row per column, ``balance`` one row per class, ``shift`` the comparison with a
-    reference table, ``sampling`` the sentence that says which checks saw a sample only, ``omitted`` how many findings of a code
-    were left off.
+    ``findings`` is the ranked list, ``columns`` one row per column, ``balance`` one row per class, ``shift`` the
+    comparison with a reference table, ``sampling`` the sentence that says which checks saw a sample only, ``omitted``
+    how many findings of a code were left off.
     """
 
     findings: list[Finding]
@@ -56,10 +59,8 @@ class Profile:
     @property
     def suspects(self) -> list[str]:
         """Columns better left out of a first model: leaks, identifiers, constants, empty columns."""
-        names = [n for f in self.findings if f.code in ("Q102", "Q302", "Q504") and (f.severity != "info" or f.code != "Q504")
-                 for n in f.columns]  # fmt: skip
-        names += [f.columns[0] for f in self["Q301"] if f.severity == "warning"]
-        return list(dict.fromkeys(names))
+        urgent = [f for f in self["Q504"] + self["Q301"] if f.severity != "info"]
+        return list(dict.fromkeys(n for f in urgent + self["Q302"] + self["Q102"] for n in f.columns))
 
     def frame(self) -> pd.DataFrame:
         """One row per finding."""
@@ -148,7 +149,8 @@ def profile(
     >>> [f.columns for f in report["Q301"]]
     [('c',)]
     """
-    if max_rows is not None and (isinstance(max_rows, bool) or not isinstance(max_rows, (int, np.integer)) or max_rows < 1):
+    whole = isinstance(max_rows, (int, np.integer)) and not isinstance(max_rows, bool)
+    if max_rows is not None and not (whole and max_rows >= 1):
         raise ValueError(f"profile: max_rows must be a whole number of at least 1, or None; got {max_rows!r}.")
     view = view_of(df, target, kinds=kinds, rules=rules, max_rows=max_rows)
     found: list[Finding] = []
@@ -189,7 +191,7 @@ def _ranked(found: list[Finding]) -> tuple[list[Finding], dict[str, int]]:
     seen: dict[str, int] = {}
     for f in order:
         seen[f.code] = seen.get(f.code, 0) + 1
-        if seen[f.code] <= MOST_PER_CODE or f.severity == "serious" and seen[f.code] <= 3 * MOST_PER_CODE:
+        if seen[f.code] <= MOST_PER_CODE or (f.severity == "serious" and seen[f.code] <= 3 * MOST_PER_CODE):
             kept.append(f)
     omitted = {code: n - sum(f.code == code for f in kept) for code, n in seen.items()}
     return kept, {code: n for code, n in omitted.items() if n}
@@ -199,8 +201,23 @@ def describe(view: View) -> pd.DataFrame:
     """One row per column: kind, reason, missing, distinct, and quantiles or the commonest levels."""
     import pandas as pd
 
-    fields = ("column", "kind", "role", "missing", "distinct", "low", "q25", "median", "q75", "high", "mean", "sd", "top", "reason")
-    return pd.DataFrame([_describe(c, c is view.target) for c in view.everything], columns=list(fields))
+    fields = [
+        "column",
+        "kind",
+        "role",
+        "missing",
+        "distinct",
+        "low",
+        "q25",
+        "median",
+        "q75",
+        "high",
+        "mean",
+        "sd",
+        "top",
+        "reason",
+    ]
+    return pd.DataFrame([_describe(c, c is view.target) for c in view.everything], columns=fields)
 
 
 def _describe(column: ColumnView, is_target: bool) -> dict[str, Any]:
@@ -214,19 +231,10 @@ def _describe(column: ColumnView, is_target: bool) -> dict[str, Any]:
     }
     if column.is_number and column.present.size:
         values = column.present
-        out |= dict(zip(("low", "q25", "median", "q75", "high"), _quantiles(values), strict=True))
+        out |= dict(zip(QUANTILES, map(float, column.quantiles(*QUANTILES.values())), strict=True))
         out |= {"mean": float(values.mean()), "sd": float(values.std(ddof=1)) if values.size > 1 else float("nan")}
     elif column.n_distinct:
-        found, counts = column.distinct
+        counts, places = column.distinct[1], column.places
         order = np.argsort(-counts, kind="stable")[:5]
-        places = found if column.raw.form != "date" else np.arange(len(found))
         out["top"] = ", ".join(f"{shown(column.label(int(places[i])))} ({counts[i]})" for i in order)
     return out
-
-
-def _quantiles(ordered: np.ndarray[Any, np.dtype[np.float64]]) -> list[float]:
-    """Minimum, quartiles and maximum of sorted values, linearly interpolated."""
-    at = np.array([0, 0.25, 0.5, 0.75, 1]) * (len(ordered) - 1)
-    low = np.floor(at).astype(int)
-    high = np.minimum(low + 1, len(ordered) - 1)
-    return [float(v) for v in ordered[low] + (at - low) * (ordered[high] - ordered[low])]

@@ -50,20 +50,20 @@ def _size(n: int | float, n_rows: int) -> int:
         raise TypeError(f"stratified_sample needs a number of rows or a share for n; got {n!r}.")
     size = round(float(n) * n_rows) if isinstance(n, (float, np.floating)) and 0 < n < 1 else n
     if size != int(size) or not 0 <= size <= n_rows:
-        raise ValueError(f"stratified_sample needs n between 0 and the {n_rows} rows of the table, or a share; got {n!r}.")
+        raise ValueError(f"stratified_sample needs n from 0 to the table's {n_rows} rows, or a share; got {n!r}.")
     return int(size)
 
 
 def _groups(raw: Any, by: Any) -> NDArray[np.int64]:
     import pandas as pd
 
-    names = [by] if isinstance(by, str) else by if isinstance(by, list) and all(isinstance(b, str) for b in by) else None
-    if names and len(names) != raw.n_rows or isinstance(by, str):
-        parts = [raw.column(name).values for name in names or []]
+    columns = [by] if isinstance(by, str) else by if isinstance(by, list) and set(by) <= set(raw.names) else None
+    if columns:
+        parts = [raw.column(name).values for name in columns]
     else:
         values = by.to_numpy() if hasattr(by, "to_numpy") else np.asarray(by)
         if values.ndim != 1 or len(values) != raw.n_rows:
-            raise ValueError(f"stratified_sample needs one value of by per row ({raw.n_rows}); got shape {values.shape}.")
+            raise ValueError(f"stratified_sample needs one value of by per row ({raw.n_rows}); got {values.shape}.")
         parts = [values]
     out = np.zeros(raw.n_rows, dtype=np.int64)
     for values in parts:

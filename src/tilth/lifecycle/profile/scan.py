@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from tilth.lifecycle.profile.view import ColumnView
+from tilth.lifecycle.profile.column import ColumnView
 
 BINS = 32
 FOLDS = 5
@@ -35,15 +35,15 @@ class Bins:
 
 
 def binned(column: ColumnView, limit: int = BINS) -> Bins:
-    """Values one by one when they are few; otherwise quantile bins of numbers, or the most frequent levels and the rest."""
+    """Values one by one when they are few; otherwise quantile bins, or the most frequent levels and the rest."""
     found, counts = column.distinct
     if len(found) <= limit:
-        if column.is_text or column.raw.form == "boolean":
+        if column.is_coded:
             place = np.zeros(len(column.raw.levels) + 1, dtype=np.int64)
             place[found] = np.arange(1, len(found) + 1)
             return Bins(column, place[column.codes], len(found) + 1)
         return Bins(column, column.codes + 1, len(found) + 1)
-    if column.is_text:
+    if column.is_coded:
         place = np.full(len(column.raw.levels) + 1, limit, dtype=np.int64)
         place[found[np.argsort(-counts, kind="stable")[: limit - 1]]] = np.arange(1, limit)
         place[-1] = 0
@@ -96,7 +96,8 @@ def independence_p(bins: Bins, flag: NDArray[np.bool_]) -> float:
     table = table[table.sum(axis=1) > 0]
     if len(table) < 2 or (table.sum(axis=0) == 0).any():
         return 1.0
-    return float(stats.chi2_contingency(table, correction=False).pvalue)
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
+    return float(stats.chi2.sf(((table - expected) ** 2 / expected).sum(), len(table) - 1))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Are new rows like the rows a model learned from? Each column by a test and an effect size, and all together by a classifier."""
+"""Are new rows like the old ones? Each column by a test and an effect size, all together by a classifier."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from scipy import stats
 
 from tilth.data.infer import Kinds
 from tilth.data.kinds import level_key
+from tilth.lifecycle.profile.column import ColumnView
 from tilth.lifecycle.profile.finding import Finding, listed, plain
 from tilth.lifecycle.profile.scan import area
-from tilth.lifecycle.profile.view import ColumnView, View, view_of
+from tilth.lifecycle.profile.view import View, view_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +34,7 @@ AREA_MATTERS = 0.6
 
 @dataclass(frozen=True)
 class Shift:
-    """Comparison of two tables: ``columns`` holds a test per column, ``auc`` how well a classifier tells the tables apart."""
+    """Comparison of two tables: ``columns`` holds a test per column, ``auc`` how well a classifier tells them apart."""
 
     columns: pd.DataFrame
     auc: float
@@ -56,7 +57,8 @@ class Shift:
         }
 
     def __str__(self) -> str:
-        head = f"{len(self.shifted)} of {len(self.columns)} columns shifted; a classifier tells the tables apart with AUC {self.auc:.3f}"
+        head = f"{len(self.shifted)} of {len(self.columns)} columns shifted; a classifier tells the tables apart"
+        head += f" with AUC {self.auc:.3f}"
         return "\n".join([head, *(f"  {f}" for f in self.findings)])
 
 
@@ -98,7 +100,7 @@ def compare_views(reference: View, new: View) -> Shift:
     after = {c.name: c for c in new.everything}
     shared = [n for n in before if n in after]
     rows = [_compare(before[n], after[n]) for n in shared if before[n].spec.role == "feature"]
-    columns = pd.DataFrame(rows, columns=[*_FIELDS])
+    columns = pd.DataFrame(rows, columns=_FIELDS)
     columns["p_adjusted"] = _holm(columns["p_value"].to_numpy(dtype=float))
     columns["shifted"] = (columns["p_adjusted"] < LEVEL) & (columns["psi"] >= SHIFT_INDEX)
     used = [str(n) for n in columns["column"]]
@@ -108,12 +110,23 @@ def compare_views(reference: View, new: View) -> Shift:
     return shift
 
 
-_FIELDS = ("column", "test", "statistic", "p_value", "psi", "before", "after", "unseen", "missing_before", "missing_after")
+_FIELDS = [
+    "column",
+    "test",
+    "statistic",
+    "p_value",
+    "psi",
+    "before",
+    "after",
+    "unseen",
+    "missing_before",
+    "missing_after",
+]
 
 
 def _compare(a: ColumnView, b: ColumnView) -> dict[str, Any]:
     gone = (a.n_missing / a.n_rows, b.n_missing / b.n_rows)
-    if a.is_number and b.is_number or a.raw.form == b.raw.form == "date":
+    if (a.is_number and b.is_number) or a.raw.form == b.raw.form == "date":
         x, y = a.present, b.present
         if x.size == 0 or y.size == 0:
             test = (np.nan, 1.0 if x.size == y.size else 0.0)
@@ -127,8 +140,8 @@ def _compare(a: ColumnView, b: ColumnView) -> dict[str, Any]:
         name: str = "Kolmogorov-Smirnov"
         middle: tuple[Any, Any] = typical
     else:
-        counts_a = {level_key(v): n for v, n in _levels(a).items()}
-        counts_b = {level_key(v): n for v, n in _levels(b).items()}
+        counts_a = {level_key(v): n for v, n in a.level_counts().items()}
+        counts_b = {level_key(v): n for v, n in b.level_counts().items()}
         every = sorted(set(counts_a) | set(counts_b))
         p, q = (np.array([c.get(v, 0) for v in every], dtype=float) for c in (counts_a, counts_b))
         unseen = int(sum(n for v, n in counts_b.items() if v not in counts_a))
@@ -137,7 +150,7 @@ def _compare(a: ColumnView, b: ColumnView) -> dict[str, Any]:
             result = stats.chi2_contingency(np.vstack([p, q]), correction=False)
             test = (float(result.statistic), float(result.pvalue))
         name = "chi-square"
-        middle = (max(counts_a, key=lambda v: counts_a[v], default=None), max(counts_b, key=lambda v: counts_b[v], default=None))
+        middle = (_commonest(counts_a), _commonest(counts_b))
     # Missing cells are a bin of their own: a sensor that died is a shift.
     p, q = np.append(p, a.n_missing), np.append(q, b.n_missing)
     test = (test[0], min(1.0, 2 * min(test[1], _same_share(a, b))))
@@ -145,10 +158,8 @@ def _compare(a: ColumnView, b: ColumnView) -> dict[str, Any]:
     return dict(zip(_FIELDS, values, strict=True))
 
 
-def _levels(column: ColumnView) -> dict[Any, int]:
-    if column.is_number or column.raw.form == "date":
-        return {column.label(i): int(n) for i, n in enumerate(column.distinct[1])}
-    return column.level_counts()
+def _commonest(counts: dict[str, int]) -> str | None:
+    return max(counts, key=lambda v: counts[v], default=None)
 
 
 def _same_share(a: ColumnView, b: ColumnView) -> float:
@@ -179,7 +190,7 @@ def _holm(p: Floats) -> Floats:
 
 
 def _classifier_test(before: list[ColumnView], after: list[ColumnView]) -> tuple[float, float]:
-    """Cross-fitted area of a classifier that tells the tables apart, and its one-sided p-value (normal approximation)."""
+    """Cross-fitted area of a classifier that tells the tables apart, and its one-sided p-value (normal law)."""
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
@@ -205,12 +216,12 @@ def _classifier_test(before: list[ColumnView], after: list[ColumnView]) -> tuple
 
 def _on_one_scale(a: ColumnView, b: ColumnView) -> tuple[Floats, Floats]:
     """Numbers as they are, levels as places in a common list; NaN is missing."""
-    if a.is_number and b.is_number or a.raw.form == b.raw.form == "date":
+    if (a.is_number and b.is_number) or a.raw.form == b.raw.form == "date":
         return a.numbers, b.numbers
     place: dict[str, int] = {}
     out = []
     for column in (a, b):
-        levels = list(column.raw.levels) if column.raw.levels else [column.label(i) for i in range(column.n_distinct)]
+        levels = column.raw.levels if column.is_coded else [column.label(int(i)) for i in column.places]
         lookup = np.array([*(place.setdefault(level_key(v), len(place)) for v in levels), np.nan])
         out.append(lookup[column.codes])
     return out[0], out[1]
@@ -220,9 +231,11 @@ def _findings(shift: Shift, before: dict[str, ColumnView], after: dict[str, Colu
     lost = [n for n in before if n not in after]
     added = [n for n in after if n not in before]
     if lost:
-        yield Finding("serious", tuple(lost), f"not in the new table: {listed(lost)}", {}, "A model trained with them cannot answer.", "Q602")
+        advice = "A model trained with them cannot answer."
+        yield Finding("serious", tuple(lost), f"not in the new table: {listed(lost)}", {}, advice, "Q602")
     if added:
-        yield Finding("info", tuple(added), f"only in the new table: {listed(added)}", {}, "They are ignored by the model.", "Q602")
+        advice = "They are ignored by the model."
+        yield Finding("info", tuple(added), f"only in the new table: {listed(added)}", {}, advice, "Q602")
     for row in shift.columns.to_dict("records"):
         if row["shifted"]:
             share = row["unseen"] / max(1, after[str(row["column"])].n_rows)
@@ -237,7 +250,7 @@ def _findings(shift: Shift, before: dict[str, ColumnView], after: dict[str, Colu
             )
         elif row["unseen"] > 0.05 * after[str(row["column"])].n_rows:
             yield Finding(
-                "warning", (str(row["column"]),), f"{row['column']}: {row['unseen']} values outside what was seen before",
+                "warning", (str(row["column"]),), f"{row['column']}: {row['unseen']} values were never seen before",
                 dict(row), "The model has no experience with them.", "Q601",
             )  # fmt: skip
     if shift.auc >= AREA_MATTERS and shift.auc_p_value < LEVEL:

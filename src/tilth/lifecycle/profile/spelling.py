@@ -8,9 +8,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tilth.lifecycle.profile.column import ColumnView
 from tilth.lifecycle.profile.disguised import is_word_for_missing
 from tilth.lifecycle.profile.finding import Finding, count, listed, shown
-from tilth.lifecycle.profile.view import ColumnView, View
+from tilth.lifecycle.profile.view import View
 
 #: A typing error is rare against the right spelling.
 RARE = 0.1
@@ -20,9 +21,9 @@ _SOFT = re.compile(r"[\s._,'\-]+")
 
 
 def variant_spellings(view: View) -> Iterator[Finding]:
-    """Levels that differ only by capitals, spaces, accents or light punctuation, or by one or two letters while one is rare."""
+    """Levels that differ by capitals, spaces, accents or punctuation only, or one is rare and a letter or two away."""
     for column in view.columns:
-        if not column.is_text or column.spec.role != "feature" or not 2 <= column.n_distinct:
+        if not column.is_text or column.spec.role != "feature" or not column.n_distinct >= 2:
             continue
         counts = {
             v: n
@@ -39,8 +40,12 @@ def variant_spellings(view: View) -> Iterator[Finding]:
                 "warning",
                 (column.name,),
                 f"{column.name}: {listed(examples, 3)}: one level in two spellings?",
-                {"pairs": dict(list(pairs.items())[:50]), "cells": cells, "rows": view.row_numbers(_rows(column, pairs))},
-                f"Unite them if they are one, for instance df[{column.name!r}].replace(pairs); {count(cells, 'cell')} would change.",
+                {
+                    "pairs": dict(list(pairs.items())[:50]),
+                    "cells": cells,
+                    "rows": view.row_numbers(_rows(column, pairs)),
+                },
+                f"Unite them if they are one: df[{column.name!r}].replace(pairs) would change {count(cells, 'cell')}.",
             )
 
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from tilth.base.target import check_weight, encode_labels
 from tilth.lifecycle.profile.finding import Finding, Severity, count, listed, percent, shown
-from tilth.lifecycle.profile.rows import first_of_equal
 from tilth.lifecycle.profile.scan import binned, explained, skill
 from tilth.lifecycle.profile.view import View
 
@@ -24,13 +23,15 @@ LEAK_R2 = 0.95
 FEW_PER_CLASS = 10
 #: Rows are enough for the leak scan above this; fewer make any column look perfect.
 LEAK_ROWS = 30
+#: Classes told apart by the leak scan; the rarest beyond them count as one.
+MOST_CLASSES = 50
 
 
 def balanced_weights(y: Any, sample_weight: Any = None) -> NDArray[np.float64]:
     """Weights under which each class weighs the same: ``w_i' = w_i W / (k W_c)`` for a row of class c.
 
-    ``W`` is the sum of all weights (one each unless given), ``W_c`` that of the class, ``k`` the number of classes, so the
-    total stays ``W``.
+    ``W`` is the sum of all weights (one each unless given), ``W_c`` that of the class, ``k`` the number of classes, so
+    the total stays ``W``.
 
     >>> balanced_weights(["a", "a", "a", "b"]).tolist()
     [0.6666666666666666, 0.6666666666666666, 0.6666666666666666, 2.0]
@@ -44,7 +45,7 @@ def balanced_weights(y: Any, sample_weight: Any = None) -> NDArray[np.float64]:
     per_class = np.bincount(codes, weights=weight, minlength=len(classes))
     if (per_class == 0).any():
         empty = [str(c) for c, w in zip(classes, per_class, strict=True) if w == 0]
-        raise ValueError(f"balanced_weights: all weights of class {listed(empty)} are zero, so they cannot be made equal.")
+        raise ValueError(f"balanced_weights: the weights of class {listed(empty)} are all zero: they cannot be raised.")
     return np.asarray(weight * (weight.sum() / len(classes) / per_class)[codes])
 
 
@@ -55,11 +56,10 @@ def class_balance(view: View) -> pd.DataFrame | None:
     y, target = view.classes, view.target
     if y is None or target is None or target.n_distinct == 0:
         return None
-    places = target.distinct[0] if target.is_text or target.raw.form == "boolean" else np.arange(target.n_distinct)
     rows = target.distinct[1]
     return pd.DataFrame(
         {
-            "class": [target.label(int(i)) for i in places],
+            "class": [target.label(int(i)) for i in target.places],
             "rows": rows,
             "share": rows / rows.sum(),
             "weight": rows.sum() / (len(rows) * rows),
@@ -111,7 +111,7 @@ def imbalance(view: View) -> Iterator[Finding]:
         f"classes are uneven: always saying the commonest is right in {percent(top)}; "
         f"{shown(rarest['class'])} has {count(int(rarest['rows']), 'row')} ({percent(low)})",
         {"rows": dict(zip(map(str, balance["class"]), balance["rows"], strict=True)), "commonest_share": top},
-        "Judge by balanced accuracy, recall or cost, not by accuracy; balanced_weights(y) makes each class weigh the same.",
+        "Judge by balanced accuracy, recall or cost, not by accuracy; balanced_weights(y) makes the classes equal.",
     )
 
 
@@ -125,8 +125,9 @@ def few_per_class(view: View) -> Iterator[Finding]:
         yield Finding(
             "warning",
             (view.target.name,),
-            f"{count(len(few), 'class', 'classes')} with fewer than {FEW_PER_CLASS} rows: {listed(map(shown, few['class']))}",
-            {"rows": dict(zip(map(str, few["class"]), few["rows"], strict=True))},
+            f"{count(len(few), 'class', 'classes')} with fewer than {FEW_PER_CLASS} rows: "
+            + listed(map(shown, few["class"])),
+            {"classes": len(few), "rows": dict(zip(map(str, few["class"][:50]), few["rows"][:50], strict=True))},
             "Unite rare classes, collect more rows, or leave them out and say so.",
         )
 
@@ -142,11 +143,10 @@ def leaks(view: View) -> Iterator[Finding]:
     if view.target is None or view.n_rows < LEAK_ROWS:
         return
     small = view.sample
-    keep = first_of_equal(small.everything)
+    keep = small.is_first
     target = small.target
     assert target is not None
-    keep &= ~target.missing
-    small = small.take(np.flatnonzero(keep))
+    small = small.take(np.flatnonzero(keep & ~target.missing))
     if small.n_rows < LEAK_ROWS:
         return
     yield from _class_leaks(small) if view.classes is not None else _quantity_leaks(small)
@@ -155,9 +155,11 @@ def leaks(view: View) -> Iterator[Finding]:
 def _class_leaks(view: View) -> Iterator[Finding]:
     target = view.target
     assert target is not None
-    labels, y = np.unique(target.codes, return_inverse=True)
-    k = len(labels)
-    if k < 2 or np.bincount(y).min() < 2 and k == 2:
+    y = np.unique(target.codes, return_inverse=True)[1]
+    by_size = np.argsort(np.argsort(-np.bincount(y), kind="stable"), kind="stable")
+    y = np.minimum(by_size[y], MOST_CLASSES - 1) if len(by_size) > MOST_CLASSES else y
+    k = int(y.max()) + 1
+    if k < 2 or (np.bincount(y).min() < 2 and k == 2):
         return
     bins = [binned(c) for c in view.columns if c.n_distinct >= 1 and c.n_distinct + (c.n_missing > 0) >= 2]
     skills = [skill([b], y, k) for b in bins]
@@ -171,13 +173,16 @@ def _class_leaks(view: View) -> Iterator[Finding]:
             continue
         by_area = s.gain < LEAK_GAIN
         ratio = (without.auc - 0.5) / (s.auc - 0.5) if by_area else without.gain / s.gain
-        severity: Severity = "serious" if ratio < 0.5 else "warning" if ratio < 0.7 else "info"
+        severity: Severity = "serious" if ratio < 0.5 else "warning" if ratio < 0.6 else "info"
+        if not rest or sum(suspect) > 2 * len(rest):
+            severity = "warning" if len(bins) == 1 else "info"  # most columns do well: an easy problem
         name = b.column.name
+        words = "predicts the target well" if severity == "info" else "gives the target away"
         area = f", AUC {s.auc:.3f}" if k == 2 else ""
         yield Finding(
             severity,
             (name,),
-            f"{name} alone gives the target away: accuracy {s.accuracy:.3f}{area} on held-out rows "
+            f"{name} alone {words}: accuracy {s.accuracy:.3f}{area} on held-out rows "
             f"(always the commonest {s.base:.3f}, all unsuspicious columns {without.accuracy:.3f})",
             {
                 "accuracy": s.accuracy, "baseline": s.base, "gain": s.gain, "auc": s.auc, "rows": view.n_rows,

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from tilth.data.kinds import level_key
 from tilth.data.numbers import is_missing_token, parse_number
+from tilth.lifecycle.profile.column import ColumnView
 from tilth.lifecycle.profile.finding import Finding, count, listed, percent, shown
-from tilth.lifecycle.profile.view import ColumnView, View
+from tilth.lifecycle.profile.view import View
 
 Floats = NDArray[np.float64]
 
@@ -28,7 +29,7 @@ FACTORS = ((10.0, "ten times"), (100.0, "a hundred times"), (1000.0, "a thousand
 
 
 def broken_rules(view: View) -> Iterator[Finding]:
-    """Values against the user's rules, row by row: ``{"age": (0, 120), "sex": {"m", "f"}, "code": re.compile(...)}``."""
+    """Values against the user's rules, row by row: a range, a set of legal values, or a pattern."""
     for name, rule in view.rules.items():
         column = view.column(name)
         bad, wanted = _violations(column, rule)
@@ -40,7 +41,7 @@ def broken_rules(view: View) -> Iterator[Finding]:
                 (name,),
                 f"{name}: {count(n, 'value')} not {wanted}: {', '.join(examples)}{' ...' if n > 5 else ''}",
                 {"violations": n, "rule": wanted, "rows": view.row_numbers(bad, RULE_ROWS)},
-                "Correct them at the source, or say why: unknown and unrecorded values are missing, irrelevant ones a level.",
+                "Correct them at the source. Unknown or unrecorded values are missing; irrelevant ones are a level.",
             )
 
 
@@ -65,15 +66,10 @@ def _violations(column: ColumnView, rule: Any) -> tuple[NDArray[np.bool_], str]:
         accept, wanted = (lambda v: rule.fullmatch(str(v)) is not None), f"of the form {rule.pattern}"
     else:
         raise ValueError(
-            f"rules[{column.name!r}] must be a range (low, high), a set of allowed values or a compiled pattern; got {rule!r}."
+            f"rules[{column.name!r}] must be (low, high), a set of legal values or a compiled pattern; got {rule!r}."
         )
-    places = column.distinct[0] if _coded(column) else np.arange(column.n_distinct)
-    bad_places = [int(i) for i in places if not accept(column.label(int(i)))]
+    bad_places = [int(i) for i in column.places if not accept(column.label(int(i)))]
     return there & np.isin(column.codes, bad_places), wanted
-
-
-def _coded(column: ColumnView) -> bool:
-    return column.raw.form in ("text", "level", "boolean") and not column.is_number
 
 
 def _cell(column: ColumnView, row: int) -> Any:
@@ -96,28 +92,29 @@ def infinite_values(view: View) -> Iterator[Finding]:
 def outliers(view: View) -> Iterator[Finding]:
     """Numbers far from all others, with the likely reason (a slipped decimal point).
 
-    On the raw scale, and on ``log(1 + x / median)`` for positive columns, ``z = (x - median) / s`` with s from the
-    quartiles (IQR / 1.349) or the median absolute deviation. An outlier is beyond 6 on both scales, past a gap of 1.5,
-    and there are few of them: many far values are a long tail, not errors.
+    On the raw scale, and on ``log(1 + x / median)`` for positive columns, ``z = (x - median) / s`` with
+    ``s = IQR / 1.349``, which errors hardly touch. An outlier is beyond 6 on both scales, past a gap of 1.5, and there
+    are few of them: many far values are a long tail, not errors.
     """
     for column in view.columns:
         values, counts = column.distinct if column.is_number else (np.empty(0), np.empty(0, int))
-        if column.spec.role != "feature" or len(values) < 5 or column.present.size > 20 * len(values) > 200:
-            if len(values) < 10:
-                continue
+        # A handful of counts (0, 1, 2, 8) has a tail, not outliers.
+        if column.spec.role != "feature" or len(values) < min(10, 0.5 * column.present.size) or len(values) < 5:
+            continue
         far = _far_values(column)
         n = int(counts[far].sum()) if len(far) else 0
         if n == 0 or n > max(3, 0.005 * column.present.size):
             continue
-        median = float(np.median(column.present))
+        median = float(column.quantiles(0.5)[0])
         worst = float(values[far[np.abs(values[far] - median).argmax()]])
         reason = _reason(column, worst)
+        low, high = column.quantiles(0.05, 0.95)
         rows = np.isin(column.numbers, values[far])
         yield Finding(
             "warning" if reason else "info",
             (column.name,),
-            f"{column.name}: {listed([f'{v:g}' for v in values[far]], 4)} far from the usual "
-            f"{np.quantile(column.present, 0.05):g} to {np.quantile(column.present, 0.95):g}" + (f": {reason}" if reason else ""),
+            f"{column.name}: {listed([f'{v:g}' for v in values[far]], 4)} far from the usual {low:g} to {high:g}"
+            + (f": {reason}" if reason else ""),
             {
                 "values": values[far][:20], "cells": n, "median": median, "worst_in_sd": _robust_z(column, worst),
                 "reason": reason, "rows": view.row_numbers(rows),
@@ -126,32 +123,27 @@ def outliers(view: View) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _scale(values: Floats) -> float:
-    """Robust standard deviation of sorted values: the larger of IQR / 1.349 and 1.4826 MAD."""
-    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
-    return float(max((high - low) / 1.349, 1.4826 * np.median(np.abs(values - middle))))
-
-
 def _robust_z(column: ColumnView, value: float) -> float:
-    scale = _scale(column.present)
-    return (value - float(np.median(column.present))) / scale if scale > 0 else float("nan")
+    low, middle, high = column.quantiles(0.25, 0.5, 0.75)
+    return (value - middle) / ((high - low) / 1.349) if high > low else float("nan")
 
 
 def _far_values(column: ColumnView) -> NDArray[np.int64]:
     """Places of the outlying values among the distinct ones."""
-    values = column.distinct[0]
-    far = _far_on(values, column.present)
-    median = float(np.median(column.present))
+    values, quartiles = column.distinct[0], column.quantiles(0.25, 0.5, 0.75)
+    far = _far_on(values, quartiles)
+    median = quartiles[1]
     if len(far) and values[0] >= 0 and median > 0:
-        far = np.intersect1d(far, _far_on(np.log1p(values / median), np.log1p(column.present / median)))
+        # Quartiles of the logarithms are the logarithms of the quartiles.
+        far = np.intersect1d(far, _far_on(np.log1p(values / median), np.log1p(quartiles / median)))
     return far
 
 
-def _far_on(values: Floats, present: Floats) -> NDArray[np.int64]:
-    scale = _scale(present)
+def _far_on(values: Floats, quartiles: Floats) -> NDArray[np.int64]:
+    scale = (quartiles[2] - quartiles[0]) / 1.349
     if scale == 0:
         return np.empty(0, dtype=np.int64)
-    z = (values - np.median(present)) / scale
+    z = (values - quartiles[1]) / scale
     steps = np.diff(z)
     low_gap = np.flatnonzero((z[:-1] < -FAR) & (steps > FAR_GAP))
     high_gap = np.flatnonzero((z[1:] > FAR) & (steps > FAR_GAP))
@@ -161,9 +153,11 @@ def _far_on(values: Floats, present: Floats) -> NDArray[np.int64]:
 
 
 def _reason(column: ColumnView, value: float) -> str:
-    low, high = np.quantile(column.present, [0.05, 0.95])
+    low, high = column.quantiles(0.05, 0.95)
     if value < 0 < low and low <= -value <= high:
         return "the sign is wrong?"
+    if low <= 0 <= high:
+        return ""  # around zero every number is ten times another usual one
     for factor, words in FACTORS:
         if low <= value / factor <= high:
             return f"{words} the usual: a slipped decimal point?"
@@ -189,25 +183,29 @@ def nearly_numbers(view: View) -> Iterator[Finding]:
                 "warning",
                 (column.name,),
                 f"{column.name}: numbers, but for {count(n, 'value')} such as {listed(map(shown, bad), 3)}",
-                {"cells": n, "values": dict(list(bad.items())[:20]), "rows": view.row_numbers(np.isin(column.raw.values, places))},
+                {
+                    "cells": n,
+                    "values": dict(list(bad.items())[:20]),
+                    "rows": view.row_numbers(np.isin(column.raw.values, places)),
+                },
                 f"Correct them, so that {column.name} is numeric; as it stands it is a column of words.",
             )
 
 
 def format_of(text: str, exact: bool = True) -> str:
-    """The format of a text: letters as A or a, digits as 9, the rest as it is; runs joined unless exact.
+    """The format of a text: letters as A or a, digits as 9, the rest as it is; runs of any length alike unless exact.
 
     >>> format_of("K-0417"), format_of("K-0417", exact=False)
-    ('A-9999', 'A-9+')
+    ('A-9999', 'A+-9+')
     """
     form = re.sub(r"[^\W\d_]", lambda m: "A" if m[0].isupper() else "a", re.sub(r"\d", "9", text))
-    return form if exact else re.sub(r"([Aa9])\1+", r"\1+", form)
+    return form if exact else re.sub(r"([Aa9])\1*", r"\1+", form)
 
 
 def broken_formats(view: View) -> Iterator[Finding]:
     """Values that break the format which nearly all others of the column share, such as A-9999."""
     for column in view.columns:
-        if not column.is_text or not 10 <= column.n_distinct:
+        if not column.is_text or column.spec.kind.name == "ordinal" or column.n_distinct < 10:
             continue
         levels = {str(v): n for v, n in list(column.level_counts().items())[:FORMAT_LEVELS] if not is_missing_token(v)}
         total = sum(levels.values())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any, ClassVar, Self
 
@@ -29,7 +28,7 @@ from tilth.data.convert import Plan
 from tilth.data.kinds import Kind
 from tilth.data.schema import ColumnSpec, Schema
 from tilth.data.steps import FittedStep, Step
-from tilth.data.table import DATE_PARTS, RawTable, Table, read
+from tilth.data.table import RawTable, Table, read
 from tilth.errors import SchemaError
 from tilth.params import check_params, params_of
 
@@ -157,7 +156,7 @@ class StepTransformer(Preparation):
         """Names of the columns to convert, in the order of the table."""
         if self.columns is None:
             taken = [c for c in schema.features if c.kind.name in type(self).step.takes]
-            return [name for spec in taken for name in _names_in_table(spec)]
+            return [name for spec in taken for name in spec.typed_names]
         wanted = set(self._named(schema))
         for spec in schema.columns:
             if spec.name in wanted and spec.role == "aside":
@@ -165,7 +164,7 @@ class StepTransformer(Preparation):
                     f"{type(self).__name__}: column {spec.name!r} was set aside ({spec.reason}); "
                     f"say kinds={{{spec.name!r}: ...}} to use it."
                 )
-        return [name for spec in schema.columns if spec.name in wanted for name in _names_in_table(spec)]
+        return [name for spec in schema.columns if spec.name in wanted for name in spec.typed_names]
 
     def _named(self, schema: Schema) -> list[str]:
         """The names behind ``columns``, which may hold names and places."""
@@ -175,19 +174,13 @@ class StepTransformer(Preparation):
         for one in given:
             if isinstance(one, (int, np.integer)) and not isinstance(one, bool):
                 if not -len(known) <= one < len(known):
-                    raise SchemaError(
-                        f"{owner}: there is no column number {one}; the table has {len(known)} columns."
-                    )
+                    raise SchemaError(f"{owner}: there is no column number {one}; the table has {len(known)} columns.")
                 out.append(known[int(one)])
             elif one in known:
                 out.append(one)
             else:
                 near = get_close_matches(str(one), known, 1)
-                hint = (
-                    f"did you mean {near[0]!r}?"
-                    if near
-                    else f"the columns are {', '.join(map(repr, known[:12]))}."
-                )
+                hint = f"did you mean {near[0]!r}?" if near else f"the columns are {', '.join(map(repr, known[:12]))}."
                 raise SchemaError(f"{owner}: columns names {one!r}, which is not in the table; {hint}")
         return out
 
@@ -204,11 +197,7 @@ class InvertibleTransformer(StepTransformer):
         converted = {} if done is None else dict(zip(done.inputs, done.states, strict=True))
         specs = []
         for name in self.names_out_:
-            kind = (
-                Kind("numeric")
-                if name in converted or name not in self.schema_.names
-                else self.schema_[name].kind
-            )
+            kind = Kind("numeric") if name in converted or name not in self.schema_.names else self.schema_[name].kind
             specs.append(ColumnSpec(name, kind, ""))
         made = Schema(tuple(specs), named=self.schema_.named)
         table = align(raw, made, type(self).__name__).typed(made)
@@ -216,16 +205,9 @@ class InvertibleTransformer(StepTransformer):
         columns = [
             back
             for column in table.columns
-            for back in (
-                step.invert(column, converted[column.name]) if column.name in converted else [column]
-            )
+            for back in (step.invert(column, converted[column.name]) if column.name in converted else [column])
         ]
         return _like(Table(columns, table.n_rows), raw, X)
-
-
-def _names_in_table(spec: ColumnSpec) -> Sequence[str]:
-    """What a column is called once typed: a date has become its parts."""
-    return [f"{spec.name}.{part}" for part in DATE_PARTS] if spec.expand_date else [spec.name]
 
 
 def _like(table: Table, raw: RawTable, X: Any) -> Any:

@@ -57,9 +57,7 @@ class PixelVectors(Converter):
         check_is_fitted(self)
         images = self._images(X)
         if list(images.shape[1:]) != self.shape_:
-            raise ValueError(
-                f"PixelVectors was fitted on images of shape {self.shape_}; got {list(images.shape[1:])}."
-            )
+            raise ValueError(f"PixelVectors was fitted on images of shape {self.shape_}; got {list(images.shape[1:])}.")
         rows = images.reshape(len(images), -1).astype(np.float64)
         return rows / 255.0 if self.scale and images.dtype == np.uint8 else rows
 

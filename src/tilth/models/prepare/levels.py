@@ -39,16 +39,13 @@ class IntegerCodes(InvertibleTransformer, steps.IntegerCodes):
     def warn_on_fit(self) -> None:
         """Integer codes of a nominal column pretend an order and distances."""
         done = self.fitted_step
-        names = (
-            []
-            if done is None
-            else [n for n, s in zip(done.inputs, done.states, strict=True) if not s["ordered"]]
-        )
+        names = [] if done is None else [n for n, s in zip(done.inputs, done.states, strict=True) if not s["ordered"]]
         if names:
+            verb = "is" if len(names) == 1 else "are"
             warn_model(
                 "W105",
-                f"IntegerCodes: {', '.join(map(repr, names[:5]))} {'is' if len(names) == 1 else 'are'} nominal; the codes "
-                "have an arbitrary order and meaningless distances, which mislead linear and distance models. Use OneHot.",
+                f"IntegerCodes: {', '.join(map(repr, names[:5]))} {verb} nominal; the codes have an arbitrary order "
+                "and meaningless distances, which mislead linear and distance models. Use OneHot.",
             )
 
 

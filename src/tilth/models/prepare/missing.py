@@ -43,9 +43,7 @@ class Impute(StepTransformer, steps.Impute):
             for name, s in pairs
             if "sd_before" in s
         ]
-        return pd.DataFrame(
-            rows, columns=["column", "fill", "share", "sd_before", "sd_after", "variance_ratio"]
-        )
+        return pd.DataFrame(rows, columns=["column", "fill", "share", "sd_before", "sd_after", "variance_ratio"])
 
     def sections(self) -> list[Section]:
         """Report pages, with the bias that filling brings."""

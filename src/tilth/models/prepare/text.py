@@ -93,9 +93,7 @@ class OneHotWords(TextConverter):
 
     learned: ClassVar[dict[str, str]] = {"vocabulary_": "str[v]", "names_out_": "str[v]"}
     vocabulary: Sequence[str] | None = param(None, doc="The words in order; None learns them, sorted.")
-    unseen: str = param(
-        "zeros", options=("zeros", "error"), doc="What a word outside the vocabulary becomes."
-    )
+    unseen: str = param("zeros", options=("zeros", "error"), doc="What a word outside the vocabulary becomes.")
 
     @whole_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:

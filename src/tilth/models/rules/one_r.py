@@ -6,6 +6,7 @@ kept. Numbers are first cut into buckets that hold at least ``min_bucket`` rows 
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, ClassVar
 
 import numpy as np
@@ -49,6 +50,7 @@ class OneRClassifier(Classifier):
     learned: ClassVar[dict[str, str]] = {"rule_": "value", "feature_": "any", "errors_": "dict"}
 
     modest: ClassVar[str] = "it looks at one column only"
+    not_in_files: ClassVar[tuple[str, ...]] = ("statistic_",)  # every distinct number of the training table
 
     feature: str | None = param(
         None, doc="The column to use, chosen by an expert; None takes the one with the fewest errors."
@@ -110,7 +112,7 @@ class OneRClassifier(Classifier):
         rule, name = self.rule_, self.rule_.column
         if rule.kind.name == "numeric":
             ends = [f"{e:g}" for e in rule.edges]
-            words = [f"{a} < {name} <= {b}" for a, b in zip(ends, ends[1:], strict=False)]
+            words = [f"{a} < {name} <= {b}" for a, b in itertools.pairwise(ends)]
             words = [f"{name} <= {ends[0]}", *words, f"{name} > {ends[-1]}"] if ends else [f"any {name}"]
         else:
             words = [f"{name} = {level}" for level in rule.kind.levels]

@@ -1,0 +1,1 @@
+"""The command line: ``tilth run``, ``profile``, ``models``, ``datasets``, ``show``, ``predict``."""
