@@ -14,7 +14,8 @@ PROJECT = Path(__file__).resolve().parent.parent
 
 def _load_script() -> ModuleType:
     spec = importlib.util.spec_from_file_location("coverage_rows", PROJECT / "scripts" / "coverage_rows.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
@@ -81,24 +82,19 @@ def test_stale_page_is_detected_and_left_alone(project: Path, capsys: pytest.Cap
     assert _run(project, "--check") == 1
     _run(project)
     before = (project / "docs/coverage.md").read_text()
-    (project / "tests/test_more.py").write_text(
-        'import pytest\n@pytest.mark.covers("B-01")\ndef test_b(): pass\n'
-    )
+    (project / "tests/test_more.py").write_text('import pytest\n@pytest.mark.covers("B-01")\ndef test_b(): pass\n')
     assert _run(project, "--check") == 1
     assert "stale" in capsys.readouterr().err
     assert (project / "docs/coverage.md").read_text() == before
 
 
 @pytest.mark.parametrize("arguments", [(), ("--check",)])
-def test_unknown_row_is_refused(
-    project: Path, arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    (project / "tests/test_more.py").write_text(
-        'import pytest\n@pytest.mark.covers("Z-99")\ndef test_z(): pass\n'
-    )
+def test_unknown_row_is_refused(project: Path, arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "tests/test_more.py").write_text('import pytest\n@pytest.mark.covers("Z-99")\ndef test_z(): pass\n')
     assert _run(project, *arguments) == 1
     message = capsys.readouterr().err
-    assert "Z-99" in message and "tests/test_more.py::test_z" in message
+    assert "Z-99" in message
+    assert "tests/test_more.py::test_z" in message
     assert not (project / "docs/coverage.md").exists()
 
 

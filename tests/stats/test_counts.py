@@ -68,9 +68,7 @@ def test_grow_keeps_levels_at_the_front() -> None:
         ([[0]], None, ValueError, "needs y"),
     ],
 )
-def test_bad_rows_are_refused_and_change_nothing(
-    codes: object, y: object, error: type[Exception], match: str
-) -> None:
+def test_bad_rows_are_refused_and_change_nothing(codes: object, y: object, error: type[Exception], match: str) -> None:
     counts = Counts.empty(2, [2])
     with pytest.raises(error, match=match):
         counts.update(codes, y)

@@ -75,9 +75,7 @@ CASES = {
         lambda s, r: s.update(r.X[:, 0], r.y, r.weight),
     ),
     # Small enough inputs: the sketch is exact up to its size. Its error beyond is in test_sketch.py.
-    "QuantileSketch": Case(
-        lambda: QuantileSketch.empty(size=512), lambda s, r: s.update(r.X[:, 0]), add_weighted=None
-    ),
+    "QuantileSketch": Case(lambda: QuantileSketch.empty(size=512), lambda s, r: s.update(r.X[:, 0]), add_weighted=None),
 }
 WEIGHTED = [name for name, case in CASES.items() if case.add_weighted is not None]
 
@@ -101,9 +99,7 @@ def assert_same(left: Statistic, right: Statistic, *, exact: bool = False) -> No
 
 @pytest.mark.parametrize("name", CASES)
 @settings(max_examples=25, deadline=None)
-@given(
-    seed=st.integers(0, 2**32 - 1), n=st.integers(0, 120), n_parts=st.integers(1, 6), weighted=st.booleans()
-)
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(0, 120), n_parts=st.integers(1, 6), weighted=st.booleans())
 def test_merged_parts_are_the_whole(name: str, seed: int, n: int, n_parts: int, weighted: bool) -> None:
     case = CASES[name]
     add = case.add_weighted if weighted and case.add_weighted else case.add

@@ -109,9 +109,7 @@ def test_gram_against_numpy_with_both_divisors() -> None:
     np.testing.assert_allclose(gram.covariance(), np.cov(X, rowvar=False, ddof=0), rtol=1e-8)
     np.testing.assert_allclose(gram.covariance(ddof=1), np.cov(X, rowvar=False, ddof=1), rtol=1e-8)
     np.testing.assert_allclose(gram.correlation(), np.corrcoef(X, rowvar=False), rtol=1e-8)
-    np.testing.assert_allclose(
-        weighted.covariance(ddof=1), np.cov(X, rowvar=False, ddof=1, fweights=weight), rtol=1e-8
-    )
+    np.testing.assert_allclose(weighted.covariance(ddof=1), np.cov(X, rowvar=False, ddof=1, fweights=weight), rtol=1e-8)
     np.testing.assert_array_equal(gram.cross, gram.cross.T)
 
 

@@ -23,9 +23,7 @@ def align(table: RawTable, schema: Schema, owner: str, target: str | None = None
         require_rows(table, owner)
     if not (schema.named and table.named):
         if table.width != len(schema):
-            raise ValueError(
-                f"X has {table.width} features, but {owner} is expecting {len(schema)} features as input."
-            )
+            raise ValueError(f"X has {table.width} features, but {owner} is expecting {len(schema)} features as input.")
         if schema.named and not table.is_sparse:
             warn_data("W107", f"X does not have valid feature names, but {owner} was fitted with feature names; "
                       "columns were taken in order.")  # fmt: skip
@@ -84,7 +82,8 @@ def examine(table: Table, raw: RawTable, schema: Schema, far_only: bool) -> list
             where = np.flatnonzero(column.values == UNSEEN)
             source = raw.column(column.name)
             example = source.levels[source.values[where[0]]] if source.levels else source.values[where[0]]
-            text = f"{len(where)} row{'s hold' if len(where) > 1 else ' holds'} a level of {column.name!r} that training did not have, such as {example!r}"
+            rows = f"{len(where)} row{'s hold' if len(where) > 1 else ' holds'}"
+            text = f"{rows} a level of {column.name!r} that training did not have, such as {example!r}"
             remarks.append(Remark("W101", column.name, len(where), text))
     numbers = table.of_kind("numeric")
     specs = {c.name: c for c in schema.columns}
@@ -123,7 +122,7 @@ def settle(table: Table, accepts: Accepts, schema: Schema, owner: str) -> Table:
         if gone:
             raise SchemaError(
                 f"{owner} takes no missing values and learned no replacement for {column.name!r}, which had none in "
-                f"training but has {gone} now. Fit with missing='median' (or 'mean', 'mode', 'own') to prepare for this."
+                f"training but has {gone} now. Fit with missing='median' (or 'mean', 'mode', 'own') to be prepared."
             )
     return table
 

@@ -12,9 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Supervision = Literal["supervised", "unsupervised", "semi-supervised", "none"]
-Concept = Literal[
-    "classification", "regression", "clustering", "association", "transformation", "anomaly", "sequence"
-]
+Concept = Literal["classification", "regression", "clustering", "association", "transformation", "anomaly", "sequence"]
 #: Reinforcement learning is the one branch of the taxonomy that is out of scope.
 SUPERVISION = ("supervised", "unsupervised", "semi-supervised", "none")
 
@@ -62,9 +60,7 @@ class Complexity:
     memory: str = ""
 
     def __str__(self) -> str:
-        return f"fit {self.fit}; predict {self.predict} per row" + (
-            f"; memory {self.memory}" if self.memory else ""
-        )
+        return f"fit {self.fit}; predict {self.predict} per row" + (f"; memory {self.memory}" if self.memory else "")
 
 
 @dataclass(frozen=True)
@@ -114,9 +110,7 @@ class Section:
     def to_dict(self) -> dict[str, Any]:
         """The section as JSON-ready data (without the picture)."""
         rows = (
-            None
-            if self.frame is None
-            else self.frame.astype(object).where(self.frame.notna(), None).to_dict("records")
+            None if self.frame is None else self.frame.astype(object).where(self.frame.notna(), None).to_dict("records")
         )
         return {
             "title": self.title,

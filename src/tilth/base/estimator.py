@@ -215,9 +215,7 @@ class Estimator(BaseEstimator):
         table = raw.typed(self.schema_)
         remarks = examine(table, raw, self.schema_, far_only=True)
         for remark in remarks if warn and self.looks_at_rows else ():
-            handled = (
-                "; it counts as missing" if remark.code == "W101" else "; the answer is an extrapolation"
-            )
+            handled = "; it counts as missing" if remark.code == "W101" else "; the answer is an extrapolation"
             warn_data(remark.code, f"{type(self).__name__}: {remark.text}{handled}.")
         table = self.plan_.apply(table)
         self._require_nonnegative(table)
@@ -436,9 +434,7 @@ def _schema_of_part(raw: RawTable, known: Schema) -> Schema:
     }
     part = infer(raw, told)
     columns = tuple(
-        dataclasses.replace(
-            p, kind=k.kind if k.role == "aside" else Kind(k.kind.name, p.kind.levels), role=k.role
-        )
+        dataclasses.replace(p, kind=k.kind if k.role == "aside" else Kind(k.kind.name, p.kind.levels), role=k.role)
         for p, k in zip(part.columns, known.columns, strict=True)
     )
     return dataclasses.replace(part, columns=columns)

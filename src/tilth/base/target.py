@@ -32,9 +32,7 @@ def split_target(X: Any, y: Any, owner: str) -> tuple[RawTable, Any, str | None]
 def _labels(column: Any) -> NDArray[Any]:
     if (column.values < 0).any():
         raise ValueError(f"Input y contains NaN: column {column.name!r} has missing labels; drop those rows.")
-    return np.array(column.levels, dtype=None if len({type(v) for v in column.levels}) == 1 else object)[
-        column.values
-    ]
+    return np.array(column.levels, dtype=None if len({type(v) for v in column.levels}) == 1 else object)[column.values]
 
 
 def one_dimensional(y: Any, n_rows: int, owner: str) -> NDArray[Any]:
@@ -80,16 +78,12 @@ def encode_labels(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]
 
     codes, found = pd.factorize(np.asarray(values, dtype=object))
     if (codes < 0).any():
-        raise ValueError(
-            f"Input y contains NaN: {int((codes < 0).sum())} labels are missing; drop those rows."
-        )
+        raise ValueError(f"Input y contains NaN: {int((codes < 0).sum())} labels are missing; drop those rows.")
     try:
         order = np.argsort(np.asarray(found, dtype=object), kind="stable")
     except TypeError:
         names = ", ".join(sorted({type(v).__name__ for v in found}))
-        raise TypeError(
-            f"Labels must be of one type to be told apart; found {names}. Make them all strings."
-        ) from None
+        raise TypeError(f"Labels must be of one type to be told apart; found {names}. Make them all strings.") from None
     place = np.empty(len(found), dtype=np.int32)
     place[order] = np.arange(len(found), dtype=np.int32)
     ordered = [found[i] for i in order]

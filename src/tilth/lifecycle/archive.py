@@ -162,7 +162,7 @@ class Reader:
         if seen.hexdigest() != digest:
             raise ModelFileError(f"{name} is damaged: its SHA-256 is not the one in the manifest.")
         _require_legal(name, flat)
-        return flat.reshape(shape, order=order)  # type: ignore[call-overload, no-any-return]
+        return flat.reshape(shape, order=order)  # type: ignore[call-overload]
 
 
 @contextlib.contextmanager

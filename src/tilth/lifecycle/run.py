@@ -384,7 +384,7 @@ def _labelled(table: RawTable, target: str, notes: list[str]) -> RawTable:
 
 
 def _missing(column: RawColumn) -> Any:
-    if column.levels:
+    if column.form in ("text", "level", "boolean"):
         return column.values < 0
     return np.isnat(column.values) if column.form == "date" else np.isnan(column.values.astype(np.float64))
 

@@ -141,7 +141,7 @@ def _from_text(data: bytes, name: str) -> Source:
         io.StringIO(text),
         sep=delimiter,
         header=None,
-        skiprows=1 + _lines_of_header(text, delimiter),
+        skiprows=1,
         names=names,
         index_col=False,
         keep_default_na=False,
@@ -194,9 +194,9 @@ def _delimiter(text: str, notes: list[str]) -> str:
     return best
 
 
-def _rows(text: str, delimiter: str) -> Any:
+def _rows(text: str, delimiter: str, strict: bool = False) -> Any:
     """A csv reader that reads as pandas will."""
-    return csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True)
+    return csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True, strict=strict)
 
 
 def _header(text: str, delimiter: str) -> tuple[int, list[str]]:
@@ -208,13 +208,6 @@ def _header(text: str, delimiter: str) -> tuple[int, list[str]]:
             return before + 1, [field.strip() for field in row]
         before = reader.line_num
     raise AssertionError("text without a line was refused before")
-
-
-def _lines_of_header(text: str, delimiter: str) -> int:
-    """Lines that a header with line breaks inside quotes takes beyond its first."""
-    reader = _rows(text, delimiter)
-    next(reader)
-    return reader.line_num - 1
 
 
 def _unique_names(header: list[str], notes: list[str]) -> list[str]:
@@ -248,21 +241,25 @@ def _refuse_ragged(text: str, delimiter: str, width: int, name: str, lines_befor
     blank = np.diff(ends, prepend=-1) == 1
     if bool(outside[-1]) and not ((per_line != width - 1) & ~blank).any():
         return
-    reader = _rows(text, delimiter)
+    reader = _rows(text, delimiter, strict=not bool(outside[-1]))
     ragged: list[tuple[int, int]] = []
     line = 1
-    for row in reader:
-        if row and len(row) != width and not (len(row) == 1 and not row[0].strip()):
-            ragged.append((lines_before + line, len(row)))
-        line = reader.line_num + 1
+    try:
+        for row in reader:
+            if row and len(row) != width and not (len(row) == 1 and not row[0].strip()):
+                ragged.append((lines_before + line, len(row)))
+            line = reader.line_num + 1
+    except csv.Error:
+        raise SourceError(
+            f"{name}, line {lines_before + line}: a double quote opens a value here and is not closed as it should be."
+        ) from None
     if not ragged:
         return
     where, found = ragged[0]
     more = f" {len(ragged)} lines in all differ." if len(ragged) > 1 else ""
-    cause = "an unclosed quote, or a " if '"' in text else "a "
     raise SourceError(
         f"{name}, line {where}: {found} field{'s' * (found != 1)} where the header has {width}.{more} "
-        f"Look there for {cause}value that itself holds the separator {delimiter!r}; put such values in double quotes."
+        f"Look there for a value that itself holds the separator {delimiter!r}; put such values in double quotes."
     )
 
 

@@ -60,8 +60,8 @@ class Epsilon(Smoothing):
         small = 0.1 / n_rows if self.epsilon is None else self.epsilon
         if small >= 1.0 / n_rows:
             raise ValueError(
-                f"Epsilon: epsilon must be below 1/N = {1.0 / n_rows:.3g} (N = {n_rows:g} rows), or an event that never "
-                f"happened would outweigh one that did; got {small:g}."
+                f"Epsilon: epsilon must be below 1/N = {1.0 / n_rows:.3g} (N = {n_rows:g} rows), or an event that "
+                f"never happened would outweigh one that did; got {small:g}."
             )
         shares = _shares(counts)
         return np.where(shares == 0, small, shares)

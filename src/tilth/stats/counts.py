@@ -63,9 +63,7 @@ class Counts(Statistic):
         """Return the class x level table of column `j`, as a view."""
         return self.table[:, self.offsets[j] : self.offsets[j + 1]]
 
-    def update(
-        self, codes: npt.ArrayLike, y: npt.ArrayLike | None = None, weight: npt.ArrayLike | None = None
-    ) -> None:
+    def update(self, codes: npt.ArrayLike, y: npt.ArrayLike | None = None, weight: npt.ArrayLike | None = None) -> None:
         """Add rows of level codes (rows x columns), their classes and their weights."""
         matrix = as_codes(codes, self.offsets.size - 1, "Counts")
         groups = as_groups(y, matrix.shape[0], self.n_classes, "Counts")
@@ -131,9 +129,7 @@ class ValueCounts(Statistic):
         """Number of classes."""
         return int(self.counts.shape[1])
 
-    def update(
-        self, x: npt.ArrayLike, y: npt.ArrayLike | None = None, weight: npt.ArrayLike | None = None
-    ) -> None:
+    def update(self, x: npt.ArrayLike, y: npt.ArrayLike | None = None, weight: npt.ArrayLike | None = None) -> None:
         """Add the values `x`, their classes and weights; missing values are skipped."""
         column = as_column(x, "ValueCounts")
         k = self.n_classes

@@ -38,9 +38,7 @@ class Histogram(Statistic):
         """Return a histogram of no values, with its own copy of the edges."""
         own = np.array(edges, dtype=np.float64)
         if own.ndim != 1 or own.size < 2 or not np.isfinite(own).all() or not (np.diff(own) > 0).all():
-            raise ValueError(
-                f"Histogram needs two or more finite, rising edges, but was given {own.tolist()}."
-            )
+            raise ValueError(f"Histogram needs two or more finite, rising edges, but was given {own.tolist()}.")
         k = as_size(n_classes, 1, "n_classes")
         return cls(
             edges=own,
@@ -55,9 +53,7 @@ class Histogram(Statistic):
         """Number of classes."""
         return int(self.counts.shape[0])
 
-    def update(
-        self, x: npt.ArrayLike, y: npt.ArrayLike | None = None, weight: npt.ArrayLike | None = None
-    ) -> None:
+    def update(self, x: npt.ArrayLike, y: npt.ArrayLike | None = None, weight: npt.ArrayLike | None = None) -> None:
         """Add the values `x`, their classes (-1 skips a row) and their weights."""
         column = as_column(x, "Histogram")
         groups = as_groups(y, column.size, self.n_classes, "Histogram")

@@ -34,9 +34,7 @@ def as_codes(codes: npt.ArrayLike, n_columns: int, who: str) -> CodeArray:
     if not np.can_cast(matrix.dtype, np.int32) and matrix.size:
         low, high = matrix.min(), matrix.max()
         if low < -1 or high > np.iinfo(np.int32).max:
-            raise ValueError(
-                f"{who} needs codes from -1 (missing) upwards in 32 bits, but found {low} to {high}."
-            )
+            raise ValueError(f"{who} needs codes from -1 (missing) upwards in 32 bits, but found {low} to {high}.")
     return matrix.astype(np.int32, copy=False)
 
 
@@ -64,9 +62,7 @@ def as_weight(weight: npt.ArrayLike | None, n_rows: int, who: str) -> FloatArray
         return None
     weights = np.asarray(weight, dtype=np.float64)
     if weights.shape != (n_rows,):
-        raise ValueError(
-            f"{who} needs one weight per row: {n_rows} rows, but weight has shape {weights.shape}."
-        )
+        raise ValueError(f"{who} needs one weight per row: {n_rows} rows, but weight has shape {weights.shape}.")
     usable = np.isfinite(weights) & (weights >= 0)
     if not usable.all():
         row = int(np.flatnonzero(~usable)[0])

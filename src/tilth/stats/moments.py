@@ -57,9 +57,7 @@ class Moments(Statistic):
         """Number of groups."""
         return int(self.weight.shape[0])
 
-    def update(
-        self, X: npt.ArrayLike, y: npt.ArrayLike | None = None, weight: npt.ArrayLike | None = None
-    ) -> None:
+    def update(self, X: npt.ArrayLike, y: npt.ArrayLike | None = None, weight: npt.ArrayLike | None = None) -> None:
         """Add rows, their groups (-1 skips a row) and their weights."""
         matrix = as_matrix(X, self.weight.shape[1], "Moments")
         groups = as_groups(y, matrix.shape[0], self.n_groups, "Moments")
@@ -106,9 +104,7 @@ class Moments(Statistic):
     def grow(self, n_groups: int) -> Self:
         """Return a copy with room for more groups; known ones keep their codes."""
         if n_groups < self.n_groups:
-            raise ValueError(
-                f"Moments.grow only adds: it cannot go from {self.n_groups} groups to {n_groups}."
-            )
+            raise ValueError(f"Moments.grow only adds: it cannot go from {self.n_groups} groups to {n_groups}.")
         bigger = type(self).empty(n_groups, self.weight.shape[1])
         for name in ("weight", "mean", "m2"):
             getattr(bigger, name)[: self.n_groups] = getattr(self, name)

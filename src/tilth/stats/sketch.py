@@ -84,8 +84,7 @@ class QuantileSketch(Statistic):
         require_mergeable(self, other)
         if self.size != other.size:
             raise ValueError(
-                f"QuantileSketch merges sketches of the same size only: {self.size} here and {other.size} in "
-                "the other."
+                f"QuantileSketch merges sketches of the same size only: {self.size} here and {other.size} in the other."
             )
         levels = max(self.raised.size, other.raised.size)
         raised = _padded(self.raised, levels) + _padded(other.raised, levels)

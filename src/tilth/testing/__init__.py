@@ -1,4 +1,7 @@
-"""Checks that every estimator must pass, generated from its declarations: ``for check in yield_checks(model): check(model)``."""
+"""Checks that every estimator must pass, generated from its declarations.
+
+``for check in yield_checks(model): check(model)``
+"""
 
 from tilth.testing.checks import yield_checks
 from tilth.testing.data import example

@@ -79,9 +79,7 @@ def _flat(made: Any) -> np.ndarray[Any, Any]:
         return np.asarray(made.toarray())
     if not hasattr(made, "columns"):
         return np.asarray(made, dtype=np.float64)
-    columns = [
-        c.cat.codes if hasattr(c, "cat") else c for c in (made.iloc[:, j] for j in range(made.shape[1]))
-    ]
+    columns = [c.cat.codes if hasattr(c, "cat") else c for c in (made.iloc[:, j] for j in range(made.shape[1]))]
     return np.column_stack([np.asarray(c, dtype=np.float64) for c in columns])
 
 
@@ -144,9 +142,7 @@ def check_clone_and_repr(model: Estimator) -> None:
     """get_params rebuilds the object, set_params reaches every parameter."""
     again = type(model)(**model.get_params(deep=False))
     assert again.get_params(deep=False) == model.get_params(deep=False)
-    assert set(model.get_params(deep=False)) == set(inspect.signature(type(model).__init__).parameters) - {
-        "self"
-    }
+    assert set(model.get_params(deep=False)) == set(inspect.signature(type(model).__init__).parameters) - {"self"}
     assert set(model.hyperparameters()) == set(model.get_params(deep=False))
     assert type(model).__name__ in repr(model)
 
@@ -205,9 +201,7 @@ def check_column_names(model: Estimator) -> None:
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         found.predict(data.X.assign(surprise=1.0))
-    assert any(isinstance(w.message, DataWarning) and w.message.code == "W103" for w in seen), (
-        "an extra column is told"
-    )
+    assert any(isinstance(w.message, DataWarning) and w.message.code == "W103" for w in seen), "an extra column is told"
     lost = data.X.columns[0]
     expect(ValueError, repr(lost), lambda: found.predict(data.X.drop(columns=lost)))
     odd = {c: f'{c} [{{:,"}}] ünï ={i}' for i, c in enumerate(data.X.columns)}
@@ -241,15 +235,11 @@ def check_containers(model: Estimator) -> None:
             module = __import__(library)
         except ImportError:
             continue
-        containers.append(
-            module.DataFrame(plain, strict=False) if library == "polars" else module.table(plain)
-        )
+        containers.append(module.DataFrame(plain, strict=False) if library == "polars" else module.table(plain))
     kinds = {"grade": ["low", "medium", "high"]}
     for X in containers:
         found = clone(model).set_params(
-            kinds=kinds
-            if isinstance(model.get_params()["kinds"], dict | None)
-            else model.get_params()["kinds"]
+            kinds=kinds if isinstance(model.get_params()["kinds"], dict | None) else model.get_params()["kinds"]
         )
         with quiet():
             found.fit(X, data.y)
@@ -261,9 +251,7 @@ def check_weights(model: Estimator) -> None:
     data = data_for(model, missing=True)
     repeated = data.rows(np.repeat(np.arange(len(data.y)), data.weight.astype(int)))
     weighted = fitted(model, data, sample_weight=data.weight)
-    same(
-        answers(weighted, data.X), answers(fitted(model, repeated), data.X), "weights differ from repetition"
-    )
+    same(answers(weighted, data.X), answers(fitted(model, repeated), data.X), "weights differ from repetition")
 
 
 def check_purity(model: Estimator) -> None:
@@ -436,7 +424,8 @@ def check_labels(model: Estimator) -> None:
         found = fitted(model, Example(data.X, labels[hidden], data.weight))
         with quiet():
             made = found.predict(data.X)
-        assert made.dtype == labels.dtype and set(made.tolist()) <= set(labels.tolist())
+        assert made.dtype == labels.dtype
+        assert set(made.tolist()) <= set(labels.tolist())
     one = fitted(model, Example(data.X, np.array(["only"] * len(data.y)), data.weight))
     with quiet():
         assert set(one.predict(data.X)) == {"only"}

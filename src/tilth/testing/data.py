@@ -22,9 +22,7 @@ class Example:
 
     def rows(self, index: Any) -> Example:
         """Some of the rows."""
-        return Example(
-            self.X.iloc[index].reset_index(drop=True), self.y[index], self.weight[index], self.kinds
-        )
+        return Example(self.X.iloc[index].reset_index(drop=True), self.y[index], self.weight[index], self.kinds)
 
 
 def example(
@@ -57,12 +55,6 @@ def example(
         for j, name in enumerate(X.columns):
             gone = rng.random(n) < 0.15
             gone[j] = True
-            X[name] = (
-                X[name].astype(object).where(~gone, None) if X[name].dtype == bool else X[name].where(~gone)
-            )
-    y: Any = (
-        hidden * 2.0 + rng.normal(0, 0.5, n)
-        if task == "regression"
-        else np.array(["ant", "bee", "cat"])[hidden]
-    )
+            X[name] = X[name].astype(object).where(~gone, None) if X[name].dtype == bool else X[name].where(~gone)
+    y: Any = hidden * 2.0 + rng.normal(0, 0.5, n) if task == "regression" else np.array(["ant", "bee", "cat"])[hidden]
     return Example(X, y, rng.integers(0, 4, n).astype(np.float64))

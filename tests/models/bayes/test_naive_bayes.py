@@ -43,9 +43,7 @@ def test_sunny_hot_high_windy(weather):
 @pytest.mark.covers("WN-10")
 def test_sunny_cold_high_windy(weather):
     row = day("Sunny", "Cold", "High", True)
-    assert np.exp(unsmoothed(weather).predict_joint_log_proba(row))[0] == pytest.approx(
-        [0.020571, 0.005291], abs=5e-7
-    )
+    assert np.exp(unsmoothed(weather).predict_joint_log_proba(row))[0] == pytest.approx([0.020571, 0.005291], abs=5e-7)
     assert unsmoothed(weather).predict_proba(row)[0] == pytest.approx([0.7954, 0.2046], abs=5e-5)
 
 
@@ -82,9 +80,7 @@ def test_m_estimate_with_a_prior_of_its_own(weather):
     table = NaiveBayes(smoothing=MEstimate(m=2, prior=prior)).fit(weather, "Play").tables()["Outlook"]
     assert table.loc["No", ("probability", "Overcast")] == pytest.approx((0 + 2 * 0.5) / (5 + 2))
     with pytest.raises(ValueError, match="lacks 'Sunny'"):
-        NaiveBayes(smoothing=MEstimate(prior={"Outlook": {"Overcast": 0.5, "Rainy": 0.5}})).fit(
-            weather, "Play"
-        )
+        NaiveBayes(smoothing=MEstimate(prior={"Outlook": {"Overcast": 0.5, "Rainy": 0.5}})).fit(weather, "Play")
 
 
 @pytest.mark.covers("N-05")
@@ -102,9 +98,7 @@ def test_epsilon_replaces_zeros_only(weather):
 @pytest.mark.parametrize("alpha", [0, 1])
 @pytest.mark.filterwarnings("ignore::tilth.errors.ModelWarning")
 def test_training_accuracy_on_weather(weather, alpha):
-    assert NaiveBayes(alpha=alpha).fit(weather, "Play").score(weather, weather["Play"]) == pytest.approx(
-        13 / 14
-    )
+    assert NaiveBayes(alpha=alpha).fit(weather, "Play").score(weather, weather["Play"]) == pytest.approx(13 / 14)
 
 
 @pytest.mark.covers("N-02")
@@ -161,9 +155,7 @@ def test_constant_column_is_left_out_and_told():
         model = NaiveBayes().fit(frame, "y")
     alone = NaiveBayes().fit(frame[["x"]], frame["y"])
     assert model.predict_proba(frame) == pytest.approx(alone.predict_proba(frame[["x"]]))
-    assert model.predict_proba({"flat": [9.0], "x": [2.0]}) == pytest.approx(
-        alone.predict_proba({"x": [2.0]})
-    )
+    assert model.predict_proba({"flat": [9.0], "x": [2.0]}) == pytest.approx(alone.predict_proba({"x": [2.0]}))
 
 
 @pytest.mark.covers("N-08")

@@ -18,12 +18,8 @@ def counts():
 
 
 @pytest.mark.parametrize("dense", [False, True])
-@pytest.mark.parametrize(
-    "options", [{}, {"alpha": 0.1}, {"fit_prior": False}, {"class_prior": [0.2, 0.3, 0.5]}]
-)
-@pytest.mark.parametrize(
-    ("ours", "theirs"), [(MultinomialNB, peers.MultinomialNB), (BernoulliNB, peers.BernoulliNB)]
-)
+@pytest.mark.parametrize("options", [{}, {"alpha": 0.1}, {"fit_prior": False}, {"class_prior": [0.2, 0.3, 0.5]}])
+@pytest.mark.parametrize(("ours", "theirs"), [(MultinomialNB, peers.MultinomialNB), (BernoulliNB, peers.BernoulliNB)])
 def test_parity(counts, ours, theirs, options, dense):
     X, y, weight = counts
     X = X.toarray() if dense else X
@@ -61,7 +57,7 @@ def test_hostile_sparse_matrix_is_refused(counts):
     model = MultinomialNB().fit(X, y)
     bad = X[:5].copy()
     bad.indices[0] = 10**6
-    with pytest.raises(ValueError, match="column|index|indices"):
+    with pytest.raises(ValueError, match=r"column|index|indices"):
         model.predict(bad)
 
 

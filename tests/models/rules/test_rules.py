@@ -77,17 +77,14 @@ def test_numeric_threshold_is_found():
 def test_larger_buckets_make_fewer_branches():
     iris = load("iris").frame
     branches = [
-        len(OneRClassifier(feature="sepal_length", min_bucket=b).fit(iris, "species").branches())
-        for b in (1, 3, 6, 15)
+        len(OneRClassifier(feature="sepal_length", min_bucket=b).fit(iris, "species").branches()) for b in (1, 3, 6, 15)
     ]
     assert branches == sorted(branches, reverse=True)
     assert branches[0] > branches[-1]
 
 
 def test_missing_is_a_branch_of_its_own():
-    frame = pd.DataFrame(
-        {"x": [1.0, 1.0, 2.0, 2.0, None, None, None], "y": ["a", "a", "b", "b", "c", "c", "c"]}
-    )
+    frame = pd.DataFrame({"x": [1.0, 1.0, 2.0, 2.0, None, None, None], "y": ["a", "a", "b", "b", "c", "c", "c"]})
     model = OneRClassifier(min_bucket=1).fit(frame, "y")
     assert model.predict(frame).tolist() == frame["y"].tolist()
     assert model.rules().splitlines()[-1] == "x missing -> c (3 of 3)"

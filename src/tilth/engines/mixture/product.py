@@ -85,9 +85,7 @@ class Product:
                 _core.add_gaussian(numbers, self.mean, self.variance, out)
             else:
                 kept = numbers[:, self.used]
-                _core.add_gaussian(
-                    kept, self.mean[:, self.used].copy(), self.variance[:, self.used].copy(), out
-                )
+                _core.add_gaussian(kept, self.mean[:, self.used].copy(), self.variance[:, self.used].copy(), out)
 
     def terms(self, table: Table) -> tuple[list[str], Floats]:
         """log p(x_j | c) of every column apart: names and an array [rows, classes, columns]."""

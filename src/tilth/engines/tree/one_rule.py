@@ -47,9 +47,7 @@ class RuleStatistic(Statistic):
         coded = table.of_kind("nominal", "ordinal")
         if coded:
             last = self.levels.sizes - 1
-            codes = np.stack(
-                [np.where(c.values < 0, m, c.values) for c, m in zip(coded, last, strict=True)], axis=1
-            )
+            codes = np.stack([np.where(c.values < 0, m, c.values) for c, m in zip(coded, last, strict=True)], axis=1)
             self.levels.update(codes.astype(np.int32), y, weight)
         for j, column in enumerate(table.of_kind("numeric")):
             self.numbers[j].update(column.values, y, weight)
@@ -117,18 +115,10 @@ def find_rules(statistic: RuleStatistic, kinds: list[tuple[str, Kind]], min_buck
     for name, kind in kinds:
         if kind.name == "numeric":
             seen = statistic.numbers[numbers]
-            cuts = (
-                _core.bucket_values(seen.counts, min_bucket)
-                if len(seen.values)
-                else np.empty(0, dtype=np.int64)
-            )
+            cuts = _core.bucket_values(seen.counts, min_bucket) if len(seen.values) else np.empty(0, dtype=np.int64)
             edges = (seen.values[cuts - 1] + seen.values[cuts]) / 2
             starts = np.concatenate([[0], cuts]).astype(np.intp)
-            inside = (
-                np.add.reduceat(seen.counts, starts, axis=0)
-                if len(seen.values)
-                else np.zeros((1, len(prior)))
-            )
+            inside = np.add.reduceat(seen.counts, starts, axis=0) if len(seen.values) else np.zeros((1, len(prior)))
             counts = np.vstack([inside, statistic.gone[:, numbers]])
             numbers += 1
         else:

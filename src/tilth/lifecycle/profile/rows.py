@@ -13,7 +13,7 @@ from tilth.lifecycle.profile.view import View
 
 
 def duplicate_rows(view: View) -> Iterator[Finding]:
-    """Rows that repeat an earlier row in every column, and rows that differ in an identifier only."""
+    """Rows that repeat an earlier row in every column, beside the number that chance would give."""
     columns = view.everything
     if view.n_rows < 2 or not columns:
         return

@@ -35,9 +35,7 @@ def dependence_table(table: Table, y: NDArray[Any]) -> Any:
         n, k = int(keep.sum()), int(y.max()) + 1 if len(y) else 1
         if n < 2 or na < 2 or nb < 2:
             continue
-        cells = np.bincount((y[keep] * na + ca[keep]) * nb + cb[keep], minlength=k * na * nb).reshape(
-            k, na, nb
-        )
+        cells = np.bincount((y[keep] * na + ca[keep]) * nb + cb[keep], minlength=k * na * nb).reshape(k, na, nb)
         information = _information(cells)
         freedom = k * (na - 1) * (nb - 1)
         spread = min(_entropy(cells.sum(axis=2)), _entropy(cells.sum(axis=1)))

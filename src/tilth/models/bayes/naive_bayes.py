@@ -62,9 +62,7 @@ class NaiveBayes(GenerativeClassifier):
                 "Dependent columns are counted twice: classes still rank well, probabilities become too extreme.",
                 "check_independence",
             ),
-            Assumption(
-                "Numbers are normally distributed within a class.", "Use numeric='bins' where they are not."
-            ),
+            Assumption("Numbers are normally distributed within a class.", "Use numeric='bins' where they are not."),
             Assumption(
                 "New rows come from the same distribution as the training rows.",
                 "check(X) compares ranges.",
@@ -95,9 +93,7 @@ class NaiveBayes(GenerativeClassifier):
         scale="log",
         tune=(1e-3, 10),
     )
-    priors: Any = param(
-        None, doc="Class probabilities in the order of the sorted classes; None estimates them."
-    )
+    priors: Any = param(None, doc="Class probabilities in the order of the sorted classes; None estimates them.")
     numeric: str = param(
         "gaussian", options=("gaussian", "bins"), doc="Density of numbers: a Gaussian, or counts in bins."
     )
@@ -152,9 +148,7 @@ class NaiveBayes(GenerativeClassifier):
         numbers = sum(k.name == "numeric" for k in self.column_kinds_)
         return ProductStatistic.empty(len(self.classes_), sizes, numbers)
 
-    def absorb(
-        self, statistic: ProductStatistic, table: Table, target: NDArray[Any], weight: Floats | None
-    ) -> None:
+    def absorb(self, statistic: ProductStatistic, table: Table, target: NDArray[Any], weight: Floats | None) -> None:
         """Count."""
         statistic.update(table, target, weight)
 
@@ -177,7 +171,8 @@ class NaiveBayes(GenerativeClassifier):
         priors = np.asarray(self.priors, dtype=np.float64)
         if priors.shape != weight.shape:
             raise ValueError(
-                f"{type(self).__name__}: priors must have one number for each of the {len(weight)} classes; got {priors.tolist()}."
+                f"{type(self).__name__}: priors must have one number for each of the {len(weight)} classes; "
+                f"got {priors.tolist()}."
             )
         if (priors < 0).any() or abs(priors.sum() - 1) > 1e-6:
             raise ValueError(
@@ -232,9 +227,7 @@ class NaiveBayes(GenerativeClassifier):
         check_is_fitted(self)
         classes = pd.Index(self.classes_.tolist(), name=self.target_ or "class")
         found: dict[str, Any] = {
-            "(class)": pd.DataFrame(
-                {"count": self.class_count_, "probability": self.class_prior_}, index=classes
-            )
+            "(class)": pd.DataFrame({"count": self.class_count_, "probability": self.class_prior_}, index=classes)
         }
         numbers = levels = 0
         for name, kind in zip(self.columns_, self.column_kinds_, strict=True):
@@ -247,9 +240,7 @@ class NaiveBayes(GenerativeClassifier):
                 numbers += 1
             else:
                 o = self.product_.offsets
-                counts = pd.DataFrame(
-                    self.statistic_.counts.column(levels), index=classes, columns=list(kind.levels)
-                )
+                counts = pd.DataFrame(self.statistic_.counts.column(levels), index=classes, columns=list(kind.levels))
                 shares = pd.DataFrame(
                     np.exp(self.product_.log_prob[o[levels] : o[levels + 1]].T),
                     index=classes,
@@ -286,7 +277,7 @@ class NaiveBayes(GenerativeClassifier):
     # ---------------------------------------------------------------------------------------------- checking
 
     def check_independence(self, X: Any, y: Any) -> Any:
-        """Which columns depend on each other given the class: normalised conditional mutual information, strongest first.
+        """Which columns depend on each other given the class, strongest first: normalised conditional information.
 
         Warns (W204) where a pair shares more than half of what one of them could tell.
         """
@@ -302,21 +293,17 @@ class NaiveBayes(GenerativeClassifier):
             first = strong.iloc[0]
             warn_model(
                 "W204",
-                f"{type(self).__name__}: {first['first']!r} and {first['second']!r} depend on each other given the class "
-                f"(strength {first['strength']:.2f} of 1); their evidence counts twice. Leave one out.",
+                f"{type(self).__name__}: {first['first']!r} and {first['second']!r} depend on each other given the "
+                f"class (strength {first['strength']:.2f} of 1); their evidence counts twice. Leave one out.",
             )
         return found
 
     def sections(self) -> list[Section]:
         """The common pages and the tables."""
-        tables = [
-            Section(f"Table of {name}", frame=frame.reset_index()) for name, frame in self.tables().items()
-        ]
+        tables = [Section(f"Table of {name}", frame=frame.reset_index()) for name, frame in self.tables().items()]
         for section in tables:
             if section.frame is not None and section.frame.columns.nlevels > 1:
-                section.frame.columns = [
-                    " ".join(str(v) for v in c if v != "") for c in section.frame.columns
-                ]
+                section.frame.columns = [" ".join(str(v) for v in c if v != "") for c in section.frame.columns]
         advice = "Probabilities of naive Bayes are often too extreme: calibrate before using them as such."
         return [*super().sections(), *tables, Section("Caution", advice, advice=advice)]
 

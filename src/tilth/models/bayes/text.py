@@ -1,7 +1,9 @@
 """Naive Bayes for counts of words: the multinomial and the Bernoulli event model, on sparse or dense counts.
 
-Multinomial:  log p(y | x) = log p(y) + sum_j x_j log p(j | y) + const,   p(j | y) = (N_yj + alpha) / (N_y + alpha V)
-Bernoulli:    log p(y | x) = log p(y) + sum_j [b_j log p_jy + (1 - b_j) log(1 - p_jy)],   p_jy = (N_yj + alpha) / (N_y + 2 alpha)
+multinomial:  log p(y | x) = log p(y) + sum_j x_j log p(j | y) + const
+              p(j | y) = (N_yj + alpha) / (N_y + alpha V)
+Bernoulli:    log p(y | x) = log p(y) + sum_j [b_j log p_jy + (1 - b_j) log(1 - p_jy)] + const
+              p_jy = (N_yj + alpha) / (N_y + 2 alpha)
 """
 
 from __future__ import annotations
@@ -43,12 +45,8 @@ class CountNB(GenerativeClassifier):
 
     modest: ClassVar[str] = "made for counts and presences, not for measurements"
 
-    alpha: float = param(
-        1.0, low=0, doc="Pseudo-count of each word in each class.", scale="log", tune=(1e-3, 10)
-    )
-    fit_prior: bool = param(
-        True, options=(True, False), doc="Learn class probabilities; else they are equal."
-    )
+    alpha: float = param(1.0, low=0, doc="Pseudo-count of each word in each class.", scale="log", tune=(1e-3, 10))
+    fit_prior: bool = param(True, options=(True, False), doc="Learn class probabilities; else they are equal.")
     class_prior: Any = param(
         None, doc="Class probabilities in the order of the sorted classes; None leaves them to fit_prior."
     )
@@ -79,7 +77,8 @@ class CountNB(GenerativeClassifier):
                 prior = np.asarray(self.class_prior, dtype=np.float64)
                 if prior.shape != (k,) or (prior < 0).any() or abs(prior.sum() - 1) > 1e-6:
                     raise ValueError(
-                        f"{type(self).__name__}: class_prior must give {k} probabilities that sum to 1; got {prior.tolist()}."
+                        f"{type(self).__name__}: class_prior must give {k} probabilities that sum to 1; "
+                        f"got {prior.tolist()}."
                     )
                 return np.log(prior)
             return np.log(weight / weight.sum()) if self.fit_prior else np.full(k, -np.log(k))
@@ -93,9 +92,7 @@ class CountNB(GenerativeClassifier):
         dense = rows.numbers() if isinstance(rows, Table) else rows.toarray()
         names = rows.names if isinstance(rows, Table) else list(self.schema_.names)
         values, base = self._terms(np.asarray(dense, dtype=np.float64))
-        return Explanation(
-            values, base, names, self.classes_.tolist(), [[f"{v:g}" for v in row] for row in dense]
-        )
+        return Explanation(values, base, names, self.classes_.tolist(), [[f"{v:g}" for v in row] for row in dense])
 
     def _terms(self, counts: Floats) -> tuple[Floats, Floats]:
         raise NotImplementedError
@@ -113,9 +110,7 @@ class CountNB(GenerativeClassifier):
 
 
 _ASSUMED = (
-    Assumption(
-        "Words occur independently of each other given the class.", "Probabilities become too extreme."
-    ),
+    Assumption("Words occur independently of each other given the class.", "Probabilities become too extreme."),
     Assumption("Counts are not negative."),
 )
 
@@ -163,9 +158,9 @@ class MultinomialNB(CountNB):
         rng = np.random.default_rng(seed)
         y = rng.choice(len(self.classes_), size=n, p=np.exp(self.class_log_prior_))
         share = np.exp(self.feature_log_prob_)
-        return rng.multinomial(length, (share / share.sum(axis=1, keepdims=True))[y]).astype(
-            np.float64
-        ), self.classes_[y]
+        return rng.multinomial(length, (share / share.sum(axis=1, keepdims=True))[y]).astype(np.float64), self.classes_[
+            y
+        ]
 
 
 @declared
@@ -202,7 +197,8 @@ class BernoulliNB(CountNB):
     def _threshold(self) -> float | None:
         if self.binarize is not None and self.binarize < 0:
             raise ValueError(
-                f"BernoulliNB: binarize must be at least 0, since absent cells of a sparse matrix are 0; got {self.binarize}."
+                "BernoulliNB: binarize must be at least 0, since absent cells of a sparse matrix are 0; "
+                f"got {self.binarize}."
             )
         return self.binarize
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Accepts, Assumption, Card, Classifier, Complexity, Explanation, Recipe, Section, Traits
 from tilth.data.schema import Schema
-from tilth.data.table import Table
+from tilth.data.table import DATE_PARTS, Table
 from tilth.engines.tree.one_rule import RuleStatistic, find_rules
 from tilth.params import declared, param
 
@@ -70,7 +70,9 @@ class OneRClassifier(Classifier):
         )
 
     def _columns(self, schema: Schema) -> list[tuple[str, Any]]:
-        return [(c.name, c.kind) for c in schema.features]
+        """Names and kinds of what the rule may look at; a date stands for its parts."""
+        parts = [(c, [f"{c.name}.{p}" for p in DATE_PARTS] if c.expand_date else [c.name]) for c in schema.features]
+        return [(name, c.kind) for c, names in parts for name in names]
 
     def statistic(self) -> RuleStatistic:
         """Empty class counts of every column."""
@@ -78,9 +80,7 @@ class OneRClassifier(Classifier):
         sizes = [len(k.levels) for k in kinds if k.name != "numeric"]
         return RuleStatistic.empty(len(self.classes_), sizes, len(kinds) - len(sizes))
 
-    def absorb(
-        self, statistic: RuleStatistic, table: Table, target: NDArray[Any], weight: Floats | None
-    ) -> None:
+    def absorb(self, statistic: RuleStatistic, table: Table, target: NDArray[Any], weight: Floats | None) -> None:
         """Count."""
         statistic.update(table, target, weight)
 
@@ -98,7 +98,8 @@ class OneRClassifier(Classifier):
             self.rule_ = next(rule for rule in rules if rule.column == self.feature)
         else:
             raise ValueError(
-                f"OneRClassifier: there is no column {self.feature!r} to use; the columns are {list(self.errors_)[:12]}."
+                f"OneRClassifier: there is no column {self.feature!r} to use; "
+                f"the columns are {list(self.errors_)[:12]}."
             )
         self.feature_ = self.rule_.column
 
@@ -107,7 +108,7 @@ class OneRClassifier(Classifier):
         return np.asarray(self.rule_.shares[self.rule_.branch(table[self.feature_])])
 
     def branches(self) -> list[tuple[str, int]]:
-        """Each condition in words with its place in ``rule_.counts``; the one for missing values only if there were any."""
+        """Each condition in words with its place in ``rule_.counts``; missing values only if there were any."""
         check_is_fitted(self)
         rule, name = self.rule_, self.rule_.column
         if rule.kind.name == "numeric":
@@ -134,17 +135,13 @@ class OneRClassifier(Classifier):
         values = np.zeros((table.n_rows, len(self.classes_), 1))
         values[:, :, 0] = np.log(np.maximum(self.probabilities(table), 1e-300))
         cells = [[str(v)] for v in table[self.feature_].labels()]
-        return Explanation(
-            values, np.zeros(len(self.classes_)), [self.feature_], self.classes_.tolist(), cells
-        )
+        return Explanation(values, np.zeros(len(self.classes_)), [self.feature_], self.classes_.tolist(), cells)
 
     def sections(self) -> list[Section]:
         """The rule, and the errors of every column."""
         import pandas as pd
 
-        errors = pd.DataFrame(
-            sorted(self.errors_.items(), key=lambda e: e[1]), columns=["column", "training errors"]
-        )
+        errors = pd.DataFrame(sorted(self.errors_.items(), key=lambda e: e[1]), columns=["column", "training errors"])
         return [
             *super().sections(),
             Section("Rule", self.rules()),
@@ -162,5 +159,5 @@ class OneRClassifier(Classifier):
     def validate_state(self) -> None:
         """Refuse a state whose parts do not fit together."""
         self.rule_.validate(len(self.classes_))
-        if self.rule_.column != self.feature_ or self.feature_ not in self.schema_.names:
+        if self.rule_.column != self.feature_ or self.feature_ not in dict(self._columns(self.schema_)):
             raise ValueError("the rule of the model names another column")

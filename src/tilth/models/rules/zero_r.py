@@ -40,9 +40,7 @@ class ZeroRClassifier(Classifier):
 
     def recipe(self) -> Recipe:
         """Counting labels."""
-        return Recipe(
-            "labels only", "a constant class", "training errors", "closed form: the most frequent class"
-        )
+        return Recipe("labels only", "a constant class", "training errors", "closed form: the most frequent class")
 
     def statistic(self) -> Counts:
         """Counts of a column with one level: the classes."""
@@ -72,9 +70,7 @@ class ZeroRClassifier(Classifier):
         """The class counts."""
         import pandas as pd
 
-        counts = pd.DataFrame(
-            {"class": self.classes_.tolist(), "count": self.class_count_, "share": self.class_prior_}
-        )
+        counts = pd.DataFrame({"class": self.classes_.tolist(), "count": self.class_count_, "share": self.class_prior_})
         return [*super().sections(), Section("Class counts", frame=counts)]
 
 
