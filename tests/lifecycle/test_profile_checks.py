@@ -49,6 +49,14 @@ def test_a_rule_of_two_columns_becomes_a_tree_of_two_splits(rng: np.random.Gener
     assert found.evidence["rule_holds"] == 1.0
 
 
+@pytest.mark.covers("D-07")
+def test_a_list_of_names_is_no_rule() -> None:
+    titanic = datasets.load("titanic").frame
+    cabin = profile(titanic, "survived", kinds={"name": "nominal", "ticket": "nominal"})["Q103"][0]
+    assert cabin.evidence["predicted_by"] in ("pclass", "fare")
+    assert "name" not in "\n".join(cabin.evidence["tree"])
+
+
 @pytest.mark.covers("D-06")
 def test_missingness_that_depends_on_the_target_is_found(rng: np.random.Generator) -> None:
     y = rng.choice(["ill", "well"], N)

@@ -17,14 +17,18 @@ def weather(tmp_path_factory):
     return run("weather", out=tmp_path_factory.mktemp("weather"))
 
 
-@pytest.mark.covers("LC-01", "R-01")
+@pytest.mark.covers("R-27")
 def test_the_run_goes_from_question_to_model(weather):
     titles = [s.title for s in weather.sections()]
-    order = ["Verdict", "Question", "Data quality", "Columns", "Plan", "Cross-validated scores", "The rule of One-R", "Model"]
+    order = [
+        "Verdict", "Question", "Data quality", "Columns", "Plan", "Cross-validated scores",
+        "The rule of One-R", "Model",
+    ]  # fmt: skip
     assert [t for t in titles if t in order] == order
     text = str(weather)
     for part in (
-        "predict Play (No, Yes) from 4 columns", "performance", "experience   14 rows", "words of a scale", "true or false",
+        "predict Play (No, Yes) from 4 columns", "performance", "experience   14 rows", "words of a scale",
+        "true or false",
         "Zero-R", "One-R", "Naive Bayes", "0.388 to 0.837", "Outlook = Overcast -> Yes (4 of 4)",
     ):  # fmt: skip
         assert part in text

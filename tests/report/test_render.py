@@ -82,8 +82,9 @@ def test_control_characters_do_not_reach_a_terminal():
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (None, ""), (float("nan"), ""), (pd.NA, ""), (1e9, "1000000000"), (float("inf"), "inf"), (np.float64(0.25), "0.25"),
-        (np.int64(7), "7"), (np.True_, "yes"), ("two\nlines", "two lines"), (-0.00001234, "-1.234e-05"),
+        (None, ""), (float("nan"), ""), (pd.NA, ""), (1e9, "1000000000"), (float("inf"), "inf"),
+        (np.float64(0.25), "0.25"), (np.int64(7), "7"), (np.True_, "yes"),
+        ("two\nlines", "two lines"), (-0.00001234, "-1.234e-05"),
     ],
 )  # fmt: skip
 def test_cells_read_as_people_write(value, text):

@@ -69,6 +69,7 @@ def run_command(arguments: list[str]) -> int:
     """Run one command and give its exit code; mistakes are told in sentences, without a traceback unless --debug."""
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
+        warnings.simplefilter("always", TilthWarning)
         try:
             return int(cli.main(arguments, prog_name="tilth", standalone_mode=False) or Exit.OK)
         except click.exceptions.Exit as end:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 
 import click
 
 from tilth.cli.tables import debug_option, say
+from tilth.errors import TilthWarning
 
 
 @click.command()
@@ -98,7 +100,9 @@ def predict(model: str, source: str, out: Path | None, proba: bool, quiet: bool)
         say(f"tilth: {note}", quiet)
     answers = pd.DataFrame({"prediction": fitted.predict(table.frame)})
     if proba:
-        shares = fitted.predict_proba(table.frame)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TilthWarning)  # the same as for predict, which has said it
+            shares = fitted.predict_proba(table.frame)
         for place, label in enumerate(fitted.classes_.tolist()):
             answers[f"p({label})"] = shares[:, place]
     text = answers.to_csv(index=False, lineterminator="\n")

@@ -164,7 +164,7 @@ class CrossValidation:
         kind = "Stratified" if self.classes is not None else "Plain"
         how = (
             f"{kind} {self.n_folds}-fold cross-validation, seed {self.seed}: each of the {len(self.y)} rows is "
-            "predicted by models fitted without it; conversions are learned inside each fold, and all models share the folds."
+            "predicted by models fitted without it; conversions are learned inside each fold, and the folds are shared."
         )
         wilson_too = "Wilson for accuracy, " if self.classes is not None else ""
         intervals = f"Intervals: {wilson_too}percentile bootstrap over rows otherwise. Differences are paired by row."

@@ -81,7 +81,8 @@ def missing_by_rule(view: View) -> Iterator[Finding]:
     suspects = sorted(suspects, key=lambda c: -c.n_missing)[:RULE_COLUMNS]
     if not suspects:
         return
-    others = [c for c in small.everything if c.n_distinct > 0 and c.n_missing < small.n_rows]
+    usable = [c for c in small.everything if c.spec.role == "feature" or c is small.target]
+    others = [c for c in usable if c.n_distinct > 0 and c.n_missing < small.n_rows]
     cache: dict[tuple[str, int], Bins] = {}
     fold = folds_of(small.n_rows)
     n_tests = len(suspects) * max(1, len(others) - 1)
@@ -229,12 +230,15 @@ def _best_split(
     yes = np.bincount(codes - low, weights=flag, minlength=size)
     seen = np.flatnonzero(n)
     by_level = not (column.is_number or column.raw.form == "date")
-    order = seen[np.argsort(yes[seen] / n[seen], kind="stable")[::-1]] if by_level else seen
-    if len(order) < 2:
+    if by_level:
+        # A level of a row or two is a name, and a list of names is no rule.
+        seen = seen[n[seen] >= TREE_LEAF]
+    order = seen[np.argsort(-yes[seen] / n[seen], kind="stable")] if by_level else seen
+    if not len(order):
         return 0.0, np.nan, ()
-    n_in, yes_in = np.cumsum(n[order])[:-1], np.cumsum(yes[order])[:-1]
+    n_in, yes_in = np.cumsum(n[order]), np.cumsum(yes[order])
     n_out, yes_out = n.sum() - n_in, yes.sum() - yes_in
-    left = 2 * yes_in * (1 - yes_in / n_in) + 2 * yes_out * (1 - yes_out / n_out)
+    left = 2 * yes_in * (1 - yes_in / n_in) + 2 * yes_out * (1 - yes_out / np.maximum(n_out, 1))
     gain = np.where((n_in >= TREE_LEAF) & (n_out >= TREE_LEAF), impurity - left, 0.0)
     at = int(gain.argmax())
     if by_level:

@@ -86,7 +86,8 @@ def conflicting_labels(view: View) -> Iterator[Finding]:
         yield Finding(
             "warning" if unlikely and lost >= 0.01 * view.n_rows else "info",
             () if view.target is None else (view.target.name,),
-            f"{count(n_groups, 'group')} of equal rows with different targets: {count(lost, 'error')} for sure",
+            f"{count(n_groups, 'group')} of equal rows with different targets: "
+            f"any model makes at least {count(lost, 'error')}",
             {
                 "groups": n_groups, "rows_in_them": int(in_clash.sum()), "unavoidable_errors": lost,
                 "best_accuracy": 1 - lost / view.n_rows, "expected_pairs_by_chance": expected,

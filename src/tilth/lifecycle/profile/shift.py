@@ -193,6 +193,7 @@ def _classifier_test(before: list[ColumnView], after: list[ColumnView]) -> tuple
     """Cross-fitted area of a classifier that tells the tables apart, and its one-sided p-value (normal law)."""
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
+    from threadpoolctl import threadpool_limits
 
     rng = np.random.default_rng(0)
     n0, n1 = (min(cols[0].n_rows, CLASSIFIER_ROWS) for cols in (before, after))
@@ -208,7 +209,9 @@ def _classifier_test(before: list[ColumnView], after: list[ColumnView]) -> tuple
     y = np.repeat([0, 1], [n0, n1])
     model = HistGradientBoostingClassifier(max_iter=40, max_leaf_nodes=15, early_stopping=False, random_state=0)
     cv = StratifiedKFold(3, shuffle=True, random_state=0)
-    score = cross_val_predict(model, X, y, cv=cv, method="predict_proba")[:, 1]
+    # Threads cost more than they give on so few rows, most of all on a busy machine.
+    with threadpool_limits(1, user_api="openmp"):
+        score = cross_val_predict(model, X, y, cv=cv, method="predict_proba")[:, 1]
     auc = area(score, y == 1)
     z = (auc - 0.5) / ((n0 + n1 + 1) / (12 * n0 * n1)) ** 0.5
     return auc, float(stats.norm.sf(z))

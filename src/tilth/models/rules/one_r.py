@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Accepts, Assumption, Card, Classifier, Complexity, Explanation, Recipe, Section, Traits
-from tilth.data.schema import Schema
-from tilth.data.table import DATE_PARTS, Table
+from tilth.data.schema import DATE_PARTS, Schema
+from tilth.data.table import Table
 from tilth.engines.tree.one_rule import RuleStatistic, find_rules
 from tilth.params import declared, param
 
