@@ -122,7 +122,7 @@ def test_keys_in_another_spelling_are_pointed_out() -> None:
     found = join_report(left, right, "name").findings
     assert found[0].evidence["spelling"] == {"New York": "new-york"}
     padded = join_report({"id": ["007", "012"]}, {"id": [7, 12]}, "id")
-    assert padded.numbers["left_unmatched"] in (0, 2)
+    assert padded.numbers["left_unmatched"] == 0
 
 
 @pytest.mark.covers("D-14")

@@ -68,6 +68,28 @@ TILTH_CLONES void guarded_range(const double* __restrict x, Index stride, Index 
     }
 }
 
+// Range of a tile of integers; 64 bits are the width users bring, so they get the copy with wide registers.
+TILTH_CLONES void integer_range(const std::int64_t* __restrict x, Index stride, Index n_rows, Index n_cols,
+                                std::int64_t* __restrict low, std::int64_t* __restrict high) {
+    for (Index i = 0; i < n_rows; ++i, x += stride) {
+        for (Index j = 0; j < n_cols; ++j) {
+            low[j] = x[j] < low[j] ? x[j] : low[j];
+            high[j] = x[j] > high[j] ? x[j] : high[j];
+        }
+    }
+}
+
+template <class T>
+void integer_range(const T* __restrict x, Index stride, Index n_rows, Index n_cols, T* __restrict low,
+                   T* __restrict high) {
+    for (Index i = 0; i < n_rows; ++i, x += stride) {
+        for (Index j = 0; j < n_cols; ++j) {
+            low[j] = std::min(low[j], x[j]);
+            high[j] = std::max(high[j], x[j]);
+        }
+    }
+}
+
 }  // namespace kernel
 
 template <class T>
@@ -138,13 +160,7 @@ void integer_facts(const MatrixView<T>& X, Index* low, Index* high) {
         for (Index row = slabs.begin(s); row < slabs.end(s); row += step) {
             const Index n_rows = std::min(step, slabs.end(s) - row);
             const Tile<T> tile = reader.read(row, n_rows, col, width);
-            for (Index i = 0; i < n_rows; ++i) {
-                const T* __restrict x = tile.data + i * tile.stride;
-                for (Index j = 0; j < width; ++j) {
-                    lo[j] = std::min(lo[j], x[j]);
-                    hi[j] = std::max(hi[j], x[j]);
-                }
-            }
+            kernel::integer_range(tile.data, tile.stride, n_rows, width, lo, hi);
         }
     });
     for (Index j = 0; j < p; ++j) {

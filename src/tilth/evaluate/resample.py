@@ -166,8 +166,8 @@ class CrossValidation:
             f"{kind} {self.n_folds}-fold cross-validation, seed {self.seed}: each of the {len(self.y)} rows is "
             "predicted by models fitted without it; conversions are learned inside each fold, and the folds are shared."
         )
-        wilson_too = "Wilson for accuracy, " if self.classes is not None else ""
-        intervals = f"Intervals: {wilson_too}percentile bootstrap over rows otherwise. Differences are paired by row."
+        others = "Wilson for accuracy, else " if self.classes is not None else ""
+        intervals = f"Intervals: {others}percentile bootstrap over rows. Differences are paired by row."
         meanings = "\n".join(f"  {m.name}: {m.meaning}" for m in self.metrics)
         notes = "\n".join(self.notes)
         text = "\n\n".join(t for t in (how, intervals, meanings, notes) if t)

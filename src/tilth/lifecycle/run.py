@@ -269,14 +269,7 @@ def finish(run: Run) -> Iterable[Section]:
 
 
 Stage = Callable[[Run], Iterable[Section]]
-STAGES: tuple[tuple[str, Stage], ...] = (
-    ("asking", ask),
-    ("checking the data", examine),
-    ("reading columns", look),
-    ("comparing models", compare),
-    ("testing suspects", doubt),
-    ("fitting the model", finish),
-)
+STAGES: tuple[Stage, ...] = (ask, examine, look, compare, doubt, finish)
 
 
 # ------------------------------------------------------------------------------------------------------------- the call
@@ -317,9 +310,8 @@ def run(
         with reporting.task("tilth run", total=len(STAGES) + 1) as work:
             this = prepare(source, target, kinds, task, seed, folds)
             work.advance()
-            for title, stage in STAGES:
-                with reporting.task(title):
-                    this.pages.extend(stage(this))
+            for stage in STAGES:
+                this.pages.extend(stage(this))
                 work.advance()
         if out is not None:
             this.save(out)

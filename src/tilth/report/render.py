@@ -138,8 +138,8 @@ def show(sections: Sequence[Section], stream: TextIO) -> None:
     console = Console(file=stream)
     for section in sections:
         console.print(Text(printable(section.title), style="bold underline"))
-        for _, block in blocks_of(printable(section.text)):
-            console.print(Text(block))
+        if section.text:
+            console.print(Text("\n\n".join(block for _, block in blocks_of(printable(section.text)))))
         if section.frame is not None:
             cells, is_number = _cells(section.frame)
             table = Table(header_style="bold")

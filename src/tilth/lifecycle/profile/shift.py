@@ -193,7 +193,7 @@ def _classifier_test(before: list[ColumnView], after: list[ColumnView]) -> tuple
     """Cross-fitted area of a classifier that tells the tables apart, and its one-sided p-value (normal law)."""
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
-    from threadpoolctl import threadpool_limits
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     rng = np.random.default_rng(0)
     n0, n1 = (min(cols[0].n_rows, CLASSIFIER_ROWS) for cols in (before, after))

@@ -156,8 +156,9 @@ def _reason(column: ColumnView, value: float) -> str:
     low, high = column.quantiles(0.05, 0.95)
     if value < 0 < low and low <= -value <= high:
         return "the sign is wrong?"
-    if low <= 0 <= high:
-        return ""  # around zero every number is ten times another usual one
+    # Where usual values differ tenfold among themselves, or around zero, a factor of ten explains nothing.
+    if low <= 0 <= high or max(abs(low), abs(high)) >= 10 * min(abs(low), abs(high)):
+        return ""
     for factor, words in FACTORS:
         if low <= value / factor <= high:
             return f"{words} the usual: a slipped decimal point?"

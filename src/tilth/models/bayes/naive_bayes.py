@@ -206,8 +206,9 @@ class NaiveBayes(GenerativeClassifier):
 
     def log_joint(self, table: Table) -> Floats:
         """log p(y) + sum_j log p(x_j | y)."""
+        out = np.empty((table.n_rows, len(self.class_prior_)))
         with np.errstate(divide="ignore"):
-            out = np.tile(np.log(self.class_prior_), (table.n_rows, 1))
+            out[:] = np.log(self.class_prior_)
         self.product_.add_log_density(table, out)
         return out
 
