@@ -73,9 +73,7 @@ def _rows_of(nodes: Sequence[ast.AST], place: str) -> list[str]:
     for call in (call for node in nodes for call in _mark_calls(node)):
         for argument in call.args:
             if not (isinstance(argument, ast.Constant) and isinstance(argument.value, str)):
-                raise CoverageError(
-                    f"{place}, line {call.lineno}: a {MARK} mark needs row ids as plain strings."
-                )
+                raise CoverageError(f"{place}, line {call.lineno}: a {MARK} mark needs row ids as plain strings.")
             ids.append(argument.value)
     return ids
 
@@ -210,9 +208,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     parser = argparse.ArgumentParser(description="Write or check docs/coverage.md.")
     parser.add_argument("--check", action="store_true", help="change nothing, exit 1 if the page is stale")
-    parser.add_argument(
-        "--root", type=Path, default=Path(__file__).resolve().parent.parent, help="project folder"
-    )
+    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent, help="project folder")
     options = parser.parse_args(arguments)
     page = options.root / "docs" / "coverage.md"
     try:

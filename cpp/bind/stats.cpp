@@ -79,11 +79,12 @@ nb::tuple integer_presence(nb::handle X, nb::handle low, nb::handle high) {
         start.data[j + 1] = start.data[j] + static_cast<Index>(size);
     }
     const auto flags = new_array<std::uint8_t>("zeros", "u1", start.data[p]);
+    Index outside = 0;
     with_integer_matrix(X, who, [&](const auto& view) {
         const nb::gil_scoped_release unlocked;
-        stats::integer_presence(view, from.view.data, start.data, flags.data);
+        outside = stats::integer_presence(view, from.view.data, start.data, flags.data);
     });
-    return nb::make_tuple(flags.object.attr("view")("?"), start.object);
+    return nb::make_tuple(flags.object.attr("view")("?"), start.object, outside);
 }
 
 nb::object encode_integers(nb::handle X, nb::handle low, nb::handle offset, nb::handle lookup) {
@@ -116,7 +117,8 @@ void stats_kernels(nb::module_& m) {
     m.def("integer_facts", &integer_facts, "X"_a,
           "Smallest and largest value of each integer column; low = 1 and high = 0 when there are no rows.");
     m.def("integer_presence", &integer_presence, "X"_a, "low"_a, "high"_a,
-          "Which integers of low..high occur in each column: flags of all columns in a row, and their offsets.");
+          "Which integers of low..high occur in each column: flags of all columns in a row, their offsets, and how many "
+          "cells lie outside.");
     m.def("encode_integers", &encode_integers, "X"_a, "low"_a, "offsets"_a, "lookup"_a,
           "lookup[offsets[j] + x - low[j]] for every cell; -2 outside the column's range.");
 }

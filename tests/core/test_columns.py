@@ -54,8 +54,9 @@ def test_facts_presence_and_codes_of_integers(shape, dtype):
     np.testing.assert_array_equal(low, X.min(axis=0))
     np.testing.assert_array_equal(high, X.max(axis=0))
 
-    flags, offsets = _core.integer_presence(X, low, high)
+    flags, offsets, outside = _core.integer_presence(X, low, high)
     wanted_flags, wanted_offsets = reference.integer_presence(X, low, high)
+    assert outside == 0
     assert flags.dtype == bool
     np.testing.assert_array_equal(flags, wanted_flags)
     np.testing.assert_array_equal(offsets, wanted_offsets)
@@ -73,7 +74,7 @@ def test_integers_do_not_depend_on_the_layout(layout, dtype):
     X = LAYOUTS[layout](integers((3_000, 21), dtype))
     low, high = _core.integer_facts(X)
     np.testing.assert_array_equal((low, high), (X.min(axis=0), X.max(axis=0)))
-    flags, offsets = _core.integer_presence(X, low, high)
+    flags, offsets, _outside = _core.integer_presence(X, low, high)
     np.testing.assert_array_equal(flags, reference.integer_presence(X, low, high)[0])
     lookup = np.arange(len(flags), dtype=np.int32)
     wanted = reference.encode_integers(X, low, offsets, lookup)
@@ -96,14 +97,15 @@ def test_no_rows_of_integers_give_empty_ranges():
     X = np.zeros((0, 2), np.int16)
     low, high = _core.integer_facts(X)
     assert (low > high).all()
-    flags, offsets = _core.integer_presence(X, low, high)
+    flags, offsets, _outside = _core.integer_presence(X, low, high)
     assert flags.shape == (0,)
     np.testing.assert_array_equal(offsets, [0, 0, 0])
     assert _core.encode_integers(X, low, offsets, np.zeros(0, np.int32)).shape == (0, 2)
 
 
 def test_presence_ignores_values_outside_the_range():
-    flags, _ = _core.integer_presence(np.array([[1], [9], [-4]]), np.array([0]), np.array([2]))
+    flags, _, outside = _core.integer_presence(np.array([[1], [9], [-4]]), np.array([0]), np.array([2]))
+    assert outside == 2
     np.testing.assert_array_equal(flags, [False, True, False])
 
 

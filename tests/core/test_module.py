@@ -37,7 +37,7 @@ def every_kernel():
     csr = random_csr(n, 500, 8)
     integers = np.random.default_rng(0).integers(0, 90, (n, 5))
     low, high = _core.integer_facts(integers)
-    flags, starts = _core.integer_presence(integers, low, high)
+    flags, starts, _ = _core.integer_presence(integers, low, high)
     scores = np.zeros((n, k))
     _core.add_gaussian(X, np.zeros((k, 23)), np.ones((k, 23)), scores)
     _core.add_table(table, offsets, real((offsets[-1], k)), scores)

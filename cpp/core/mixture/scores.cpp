@@ -58,6 +58,15 @@ TILTH_CLONES void guarded_squares(const double* __restrict x, Index n_cols, Inde
     }
 }
 
+// Whether every code of a tile is -1 (missing) or below the size of its column.
+TILTH_CLONES bool codes_fit(const std::int32_t* __restrict code, Index stride, Index n_rows, Index n_cols,
+                            const std::uint32_t* __restrict sizes) {
+    std::uint32_t outside = 0;
+    for (Index i = 0; i < n_rows; ++i, code += stride)
+        for (Index j = 0; j < n_cols; ++j) outside |= static_cast<std::uint32_t>(code[j]) + 1u > sizes[j] ? 1u : 0u;
+    return outside == 0;
+}
+
 }  // namespace kernel
 
 namespace {
@@ -120,11 +129,14 @@ BadCell first_bad_code(const MatrixView<std::int32_t>& codes, const Index* offse
     const Index p = codes.cols, step = tile_rows(p);
     const Slabs slabs = slabs_for_rows(codes.rows, p);
     std::vector<BadCell> bad(slabs.count);
+    std::vector<std::uint32_t> sizes(p);
+    for (Index j = 0; j < p; ++j) sizes[j] = static_cast<std::uint32_t>(offsets[j + 1] - offsets[j]);
     parallel_for(slabs.count, codes.cells(), [&](Index s) {
         TileReader<std::int32_t> reader(codes);
         for (Index row = slabs.begin(s); row < slabs.end(s); row += step) {
             const Index n_rows = std::min(step, slabs.end(s) - row);
             const Tile<std::int32_t> tile = reader.read(row, n_rows, 0, p);
+            if (kernel::codes_fit(tile.data, tile.stride, n_rows, p, sizes.data())) continue;
             for (Index i = 0; i < n_rows; ++i) {
                 const std::int32_t* code = tile.data + i * tile.stride;
                 for (Index j = 0; j < p; ++j) {
@@ -142,6 +154,25 @@ BadCell first_bad_code(const MatrixView<std::int32_t>& codes, const Index* offse
     return first;
 }
 
+// Some classes of one row of add_table; a number of them known to the compiler keeps the sums in registers.
+template <int Classes>
+void add_levels(const std::int32_t* code, Index n_cols, const Index* offsets, const double* log_prob, Index stride,
+                double* __restrict out) {
+    double sums[Classes];
+    for (Index c = 0; c < Classes; ++c) sums[c] = out[c];
+    for (Index j = 0; j < n_cols; ++j) {
+        if (code[j] < 0) continue;
+        const double* __restrict from = log_prob + (offsets[j] + code[j]) * stride;
+        for (Index c = 0; c < Classes; ++c) sums[c] += from[c];
+    }
+    for (Index c = 0; c < Classes; ++c) out[c] = sums[c];
+}
+
+constexpr Index widest = 8;
+constexpr decltype(&add_levels<1>) add_by_width[widest + 1] = {
+    nullptr,       add_levels<1>, add_levels<2>, add_levels<3>, add_levels<4>,
+    add_levels<5>, add_levels<6>, add_levels<7>, add_levels<8>};
+
 }  // namespace
 
 BadCell add_table(const MatrixView<std::int32_t>& codes, const Index* offsets, const double* log_prob,
@@ -154,14 +185,10 @@ BadCell add_table(const MatrixView<std::int32_t>& codes, const Index* offsets, c
         for (Index row = slabs.begin(s); row < slabs.end(s); row += step) {
             const Index n_rows = std::min(step, slabs.end(s) - row);
             const Tile<std::int32_t> tile = reader.read(row, n_rows, 0, p);
-            for (Index i = 0; i < n_rows; ++i) {
-                const std::int32_t* code = tile.data + i * tile.stride;
-                double* __restrict to = out.row(row + i);
-                for (Index j = 0; j < p; ++j) {
-                    if (code[j] < 0) continue;
-                    const double* __restrict from = log_prob + (offsets[j] + code[j]) * k;
-                    for (Index c = 0; c < k; ++c) to[c] += from[c];
-                }
+            for (Index c = 0; c < k; c += widest) {
+                const auto add = add_by_width[std::min(widest, k - c)];
+                for (Index i = 0; i < n_rows; ++i)
+                    add(tile.data + i * tile.stride, p, offsets, log_prob + c, k, out.row(row + i) + c);
             }
         }
     });

@@ -185,9 +185,10 @@ std::uint64_t position(T x, Index low) {
 }  // namespace
 
 template <class T>
-void integer_presence(const MatrixView<T>& X, const Index* low, const Index* offsets, std::uint8_t* flags) {
+Index integer_presence(const MatrixView<T>& X, const Index* low, const Index* offsets, std::uint8_t* flags) {
     const Index p = X.cols;
     const Slabs slabs = slabs_for_rows(X.rows, p);
+    std::vector<Index> outside(slabs.count, 0);
     parallel_for(slabs.count, X.cells(), [&](Index s) {
         TileReader<T> reader(X);
         const Index step = tile_rows(p);
@@ -198,7 +199,10 @@ void integer_presence(const MatrixView<T>& X, const Index* low, const Index* off
                 const T* x = tile.data + i * tile.stride;
                 for (Index j = 0; j < p; ++j) {
                     const std::uint64_t at = position(x[j], low[j]);
-                    if (at >= static_cast<std::uint64_t>(offsets[j + 1] - offsets[j])) continue;
+                    if (at >= static_cast<std::uint64_t>(offsets[j + 1] - offsets[j])) {
+                        ++outside[s];
+                        continue;
+                    }
                     // Threads may set the same flag: a relaxed atomic, written only when it changes something.
                     // (The builtins, because std::atomic_ref is missing from some standard libraries.)
                     std::uint8_t* flag = flags + offsets[j] + static_cast<Index>(at);
@@ -207,6 +211,9 @@ void integer_presence(const MatrixView<T>& X, const Index* low, const Index* off
             }
         }
     });
+    Index total = 0;
+    for (const Index n : outside) total += n;
+    return total;
 }
 
 template <class T>
@@ -238,7 +245,7 @@ template void column_facts<float>(const MatrixView<float>&, const ColumnFacts&);
 
 #define TILTH_INTEGER_KERNELS(T)                                                                           \
     template void integer_facts<T>(const MatrixView<T>&, Index*, Index*);                                  \
-    template void integer_presence<T>(const MatrixView<T>&, const Index*, const Index*, std::uint8_t*);    \
+    template Index integer_presence<T>(const MatrixView<T>&, const Index*, const Index*, std::uint8_t*);   \
     template void encode_integers<T>(const MatrixView<T>&, const Index*, const Index*, const std::int32_t*, \
                                      std::int32_t*);
 TILTH_INTEGER_KERNELS(std::int64_t)

@@ -20,9 +20,10 @@ void column_facts(const MatrixView<T>& X, const ColumnFacts& facts);
 template <class T>
 void integer_facts(const MatrixView<T>& X, Index* low, Index* high);
 
-// flags[offsets[j] + x - low[j]] = 1 for every x of column j that lies in the column's range.
+// flags[offsets[j] + x - low[j]] = 1 for every x of column j that lies in the column's range; gives the number
+// of cells that do not.
 template <class T>
-void integer_presence(const MatrixView<T>& X, const Index* low, const Index* offsets, std::uint8_t* flags);
+Index integer_presence(const MatrixView<T>& X, const Index* low, const Index* offsets, std::uint8_t* flags);
 
 inline constexpr std::int32_t unseen_code = -2;
 

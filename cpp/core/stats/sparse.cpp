@@ -21,23 +21,19 @@ BadCell first_of(const std::vector<BadCell>& cells) {
     return first;
 }
 
-// One row of X @ coef. A number of outputs known to the compiler keeps the sums in registers.
+// Some outputs of one row of X @ coef; a number of them known to the compiler keeps the sums in registers.
 template <int Outputs, class I, class V>
-Index score_row(const CsrView<I, V>& X, Index row, const double* coef, Index n_outputs, Threshold threshold,
+Index score_row(const CsrView<I, V>& X, Index row, const double* coef, Index coef_stride, Threshold threshold,
                 double* __restrict out) {
-    const Index k = Outputs ? Outputs : n_outputs;
-    double fixed[Outputs ? Outputs : 1] = {};
-    double* __restrict sums = Outputs ? fixed : out;
-    for (Index c = 0; c < k; ++c) sums[c] = 0.0;
+    double sums[Outputs] = {};
     for (Index at = X.indptr[row]; at < static_cast<Index>(X.indptr[row + 1]); ++at) {
         const Index col = X.indices[at];
         if (static_cast<std::uint64_t>(col) >= static_cast<std::uint64_t>(X.cols)) return at;
         const double value = used_value(X.values[at], threshold);
-        const double* __restrict from = coef + col * k;
-        for (Index c = 0; c < k; ++c) sums[c] += value * from[c];
+        const double* __restrict from = coef + col * coef_stride;
+        for (Index c = 0; c < Outputs; ++c) sums[c] += value * from[c];
     }
-    if constexpr (Outputs != 0)
-        for (Index c = 0; c < k; ++c) out[c] = sums[c];
+    for (Index c = 0; c < Outputs; ++c) out[c] = sums[c];
     return -1;
 }
 
@@ -89,21 +85,22 @@ BadCell csr_class_sums(const CsrView<I, V>& X, VectorView<std::int32_t> labels, 
 
 template <class I, class V>
 BadCell csr_scores(const CsrView<I, V>& X, const double* coef, Index n_outputs, Threshold threshold, double* out) {
-    const auto score = n_outputs == 1   ? score_row<1, I, V>
-                       : n_outputs == 2 ? score_row<2, I, V>
-                       : n_outputs == 3 ? score_row<3, I, V>
-                       : n_outputs == 4 ? score_row<4, I, V>
-                       : n_outputs == 5 ? score_row<5, I, V>
-                                        : score_row<0, I, V>;
+    constexpr Index widest = 8;
+    constexpr decltype(&score_row<1, I, V>) by_width[widest + 1] = {
+        nullptr,           score_row<1, I, V>, score_row<2, I, V>, score_row<3, I, V>, score_row<4, I, V>,
+        score_row<5, I, V>, score_row<6, I, V>, score_row<7, I, V>, score_row<8, I, V>};
     const Index work_per_row = (X.rows > 0 ? X.stored() / X.rows + 1 : 1) * std::max<Index>(1, n_outputs);
     const Slabs slabs = slabs_for_rows(X.rows, work_per_row);
     std::vector<BadCell> bad(slabs.count);
     parallel_for(slabs.count, X.rows * work_per_row, [&](Index s) {
         for (Index i = slabs.begin(s); i < slabs.end(s); ++i) {
-            const Index at = score(X, i, coef, n_outputs, threshold, out + i * n_outputs);
-            if (at >= 0) {
-                bad[s] = {i, at - static_cast<Index>(X.indptr[i]), static_cast<Index>(X.indices[at])};
-                return;
+            for (Index c = 0; c < n_outputs; c += widest) {
+                const auto score = by_width[std::min(widest, n_outputs - c)];
+                const Index at = score(X, i, coef + c, n_outputs, threshold, out + i * n_outputs + c);
+                if (at >= 0) {
+                    bad[s] = {i, at - static_cast<Index>(X.indptr[i]), static_cast<Index>(X.indices[at])};
+                    return;
+                }
             }
         }
     });

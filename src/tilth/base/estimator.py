@@ -27,6 +27,7 @@ from tilth import _core
 from tilth.base.columns import align, examine, remarks_frame, require_rows, settle
 from tilth.base.declare import Assumption, Card, Complexity, Recipe, Section, Traits
 from tilth.base.target import (
+    Target,
     check_weight,
     codes_among,
     encode_labels,
@@ -269,7 +270,7 @@ class Estimator(BaseEstimator):
 class Predictor(Estimator):
     """A model of a target: the training paths shared by classifiers and regressors."""
 
-    def _encode_target(self, y: Array, classes: Any = None) -> Array:
+    def _encode_target(self, y: Target, classes: Any = None) -> Array:
         raise NotImplementedError
 
     def learn(self, table: Any, target: Array, weight: Array | None) -> None:
@@ -449,7 +450,7 @@ class Classifier(ClassifierMixin, Predictor):
         tags.classifier_tags.poor_score = bool(self.modest)
         return tags
 
-    def _encode_target(self, y: Array, classes: Any = None) -> Array:
+    def _encode_target(self, y: Target, classes: Any = None) -> Array:
         if classes is None:
             found, codes = encode_labels(y)
         else:
@@ -497,7 +498,7 @@ class Regressor(RegressorMixin, Predictor):
         tags.regressor_tags.poor_score = bool(self.modest)
         return tags
 
-    def _encode_target(self, y: Array, classes: Any = None) -> Array:
+    def _encode_target(self, y: Target, classes: Any = None) -> Array:
         return numbers_of(y, type(self).__name__)
 
     def values(self, table: Any) -> NDArray[np.float64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,28 @@ from tilth.data.table import RawTable, read
 from tilth.errors import SchemaError
 
 
+@dataclass
+class Labels:
+    """A target whose distinct values are known already: ``levels[codes[i]]`` is the label of row i."""
+
+    codes: NDArray[np.int32]
+    levels: list[Any]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, rows: Any) -> Labels:
+        return Labels(self.codes[rows], self.levels)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        one_type = len({type(v) for v in self.levels}) == 1
+        values = np.array(self.levels, dtype=None if one_type else object)[self.codes]
+        return values if dtype is None else values.astype(dtype)
+
+
+Target = NDArray[Any] | Labels
+
+
 def split_target(X: Any, y: Any, owner: str) -> tuple[RawTable, Any, str | None]:
     """The table and the target; a string names a column of the table, which is taken out of it."""
     table = read(X)
@@ -19,8 +42,11 @@ def split_target(X: Any, y: Any, owner: str) -> tuple[RawTable, Any, str | None]
         if table.is_sparse:
             raise SchemaError(f"{owner}: a sparse matrix has no column {y!r}; give y as an array.")
         column = table.column(y)
-        values = column.values if not column.levels else _labels(column)
-        return table.without(y), values, y
+        if not column.levels:
+            return table.without(y), column.values, y
+        if (column.values < 0).any():
+            raise ValueError(f"Input y contains NaN: column {y!r} has missing labels; drop those rows.")
+        return table.without(y), Labels(column.values, column.levels), y
     if y is None:
         raise ValueError(
             f"{owner} requires y to be passed, but the target y is None: give labels, or the name of a column of X."
@@ -29,14 +55,10 @@ def split_target(X: Any, y: Any, owner: str) -> tuple[RawTable, Any, str | None]
     return table, y, name if isinstance(name, str) else None
 
 
-def _labels(column: Any) -> NDArray[Any]:
-    if (column.values < 0).any():
-        raise ValueError(f"Input y contains NaN: column {column.name!r} has missing labels; drop those rows.")
-    return np.array(column.levels, dtype=None if len({type(v) for v in column.levels}) == 1 else object)[column.values]
-
-
-def one_dimensional(y: Any, n_rows: int, owner: str) -> NDArray[Any]:
+def one_dimensional(y: Any, n_rows: int, owner: str) -> Target:
     """The target as a one-dimensional array of the right length."""
+    if isinstance(y, Labels):
+        return y
     values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
     if values.dtype.kind == "c":
         raise ValueError("Complex data not supported: the target y must be real.")
@@ -59,8 +81,10 @@ def one_dimensional(y: Any, n_rows: int, owner: str) -> NDArray[Any]:
     return values
 
 
-def encode_labels(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
+def encode_labels(values: Target) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """Distinct labels in sorted order, and the place of each row's label among them."""
+    if isinstance(values, Labels):
+        return _sorted_labels(values.codes, values.levels)
     kind = values.dtype.kind
     if kind == "b" or (kind in "iu" and values.dtype != np.uint64 and values.size):
         low, high = (int(values.min()), int(values.max())) if values.size else (0, 0)
@@ -79,6 +103,15 @@ def encode_labels(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]
     codes, found = pd.factorize(np.asarray(values, dtype=object))
     if (codes < 0).any():
         raise ValueError(f"Input y contains NaN: {int((codes < 0).sum())} labels are missing; drop those rows.")
+    return _sorted_labels(codes, list(found))
+
+
+def _sorted_labels(codes: NDArray[Any], found: list[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Distinct labels that occur, sorted, and codes among them."""
+    occurs = np.bincount(codes, minlength=len(found)) > 0
+    if not occurs.all():
+        codes = (np.cumsum(occurs) - 1)[codes]
+        found = [v for v, there in zip(found, occurs, strict=True) if there]
     try:
         order = np.argsort(np.asarray(found, dtype=object), kind="stable")
     except TypeError:
@@ -109,7 +142,7 @@ def _refuse_unlike_labels(values: NDArray[Any]) -> None:
         )
 
 
-def codes_among(values: NDArray[Any], classes: NDArray[Any], owner: str) -> NDArray[np.int32]:
+def codes_among(values: Target, classes: NDArray[Any], owner: str) -> NDArray[np.int32]:
     """The place of each label among known classes; a new label is an error that names it."""
     found, codes = encode_labels(values)
     place = {v: i for i, v in enumerate(classes.tolist())}
@@ -121,13 +154,13 @@ def codes_among(values: NDArray[Any], classes: NDArray[Any], owner: str) -> NDAr
     return np.array([place[v] for v in found.tolist()], dtype=np.int32)[codes]
 
 
-def numbers_of(values: NDArray[Any], owner: str) -> NDArray[np.float64]:
+def numbers_of(values: Target, owner: str) -> NDArray[np.float64]:
     """A regression target as finite numbers."""
     try:
         out = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(
-            f"{owner}: y must hold numbers; found {values.ravel()[0]!r}. Use a classifier for labels."
+            f"{owner}: y must hold numbers; found {np.asarray(values)[0]!r}. Use a classifier for labels."
         ) from None
     if np.isnan(out).any():
         raise ValueError(

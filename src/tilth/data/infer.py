@@ -136,11 +136,33 @@ def summarise(table: RawTable, wanted: Sequence[str] = ()) -> list[Summary]:
     return [_summarise_column(c, c.name in wanted) for c in table.columns]
 
 
+def _integer_values(matrix: Any) -> list[Any] | None:
+    """The distinct integers of every column, or None where some column spans too much to list them by flags.
+
+    The range is guessed from a thousand rows, so that one pass suffices when no value lies outside it.
+    """
+    low, high = _core.integer_facts(matrix[:: max(1, len(matrix) // 1000)])
+    if (high - low).max() < SPAN_LIMIT:
+        flags, offsets, outside = _core.integer_presence(matrix, low, high)
+        if outside:
+            low, high = _core.integer_facts(matrix)
+            if (high - low).max() >= SPAN_LIMIT:
+                return None
+            flags, offsets, _ = _core.integer_presence(matrix, low, high)
+        return [np.flatnonzero(flags[offsets[j] : offsets[j + 1]]) + low[j] for j in range(len(low))]
+    return None
+
+
 def _summarise_matrix(table: RawTable, wanted: set[str]) -> list[Summary]:
     matrix, n = table.matrix, table.n_rows
+    values = None
     if matrix.dtype.kind in "iu":
+        if wanted and matrix.size and matrix.dtype != np.uint64:
+            values = _integer_values(matrix)
         if matrix.size == 0:
             low = high = np.full(table.width, np.nan)
+        elif values is not None:
+            low, high = np.array([v[0] for v in values]), np.array([v[-1] for v in values])
         elif matrix.dtype == np.uint64:
             low, high = matrix.min(axis=0), matrix.max(axis=0)
         else:
@@ -161,11 +183,9 @@ def _summarise_matrix(table: RawTable, wanted: set[str]) -> list[Summary]:
         )
         for j, c in enumerate(table.columns)
     ]
-    if wanted and matrix.dtype.kind in "iu" and matrix.size and (high - low).max() < SPAN_LIMIT:
-        flags, offsets = _core.integer_presence(matrix, low, high)
-        for j, summary in enumerate(summaries):
+    if values is not None:
+        for summary, found in zip(summaries, values, strict=True):
             if summary.name in wanted:
-                found = np.flatnonzero(flags[offsets[j] : offsets[j + 1]]) + int(low[j])
                 summary.few, summary.listed = dict.fromkeys(map(float, found), 1), True
         wanted = set()
     for j, summary in enumerate(summaries):
@@ -200,7 +220,7 @@ def _add_number_facts(s: Summary, values: Any, wanted: bool) -> None:
     s.whole = s.form == "integer" or _all_whole(values)
     if wanted or (s.whole and not s.high - s.low > FEW):
         s.few, s.listed = _distinct(values), wanted
-    if s.whole and s.n_missing == 0 and s.high - s.low >= s.n_rows - 1 and _ID_NAME.search(s.name):
+    if s.whole and s.n_missing == 0 and s.high - s.low >= s.n_rows - 1 and ID_NAME.search(s.name):
         found = np.unique(values).astype(np.float64)
         s.all_distinct = len(found) == s.n_rows
         s.seen = found if s.all_distinct and len(found) <= MANY_LEVELS else None
@@ -217,7 +237,7 @@ def _all_whole(values: Any) -> bool:
 
 # ------------------------------------------------------------------------------------------------------------ rules
 
-_ID_NAME = re.compile(r"(^|[_\s.-])(id|key|uuid|guid|index|idx|row|rownum|number|no|nr)$|Id$|ID$", re.I)
+ID_NAME = re.compile(r"(^|[_\s.-])(id|key|uuid|guid|index|idx|row|rownum|number|no|nr)$|Id$|ID$", re.I)
 _DATE_TEXT = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?$|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}$")
 
 #: Words people use for degrees, lowest first; a column whose levels all come from one line is ordinal.
@@ -354,7 +374,7 @@ def rule_text(s: Summary, named: bool) -> Decision | None:
 
 def rule_number_id(s: Summary, named: bool) -> Decision | None:
     """A named column of whole numbers that never repeat and is called an id is an id: two witnesses."""
-    if named and s.form in ("integer", "number") and s.all_distinct and s.n_rows > 1 and _ID_NAME.search(s.name):
+    if named and s.form in ("integer", "number") and s.all_distinct and s.n_rows > 1 and ID_NAME.search(s.name):
         return Decision(
             Kind("numeric"),
             f"whole numbers, all different, under an identifier's name (kinds={{{s.name!r}: 'numeric'}} to keep it)",

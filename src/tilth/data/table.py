@@ -84,6 +84,7 @@ class Table:
     columns: list[Column]
     n_rows: int
     matrix: NDArray[Any] | None = None
+    _block: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
 
     @property
     def names(self) -> list[str]:
@@ -110,11 +111,14 @@ class Table:
         """The numeric columns as one n x p array (no copy when the table came from a numeric array)."""
         if self.matrix is not None:
             return self.matrix
+        if self._block is not None:
+            return self._block
         chosen = [c.values for c in self.of_kind("numeric")]
         # Fortran order: each column is written once, contiguously; the kernels take any strides.
         out = np.empty((self.n_rows, len(chosen)), dtype=np.float64, order="F")
         for j, values in enumerate(chosen):
             out[:, j] = values
+        self._block = out  # asked for by the checks of new rows and again by the model
         return out
 
     def codes(self) -> NDArray[np.int32]:
@@ -439,12 +443,20 @@ def _read_sparse(X: Any) -> RawTable:
 
 
 def _read_mapping(X: Mapping[Any, Any]) -> RawTable:
-    values = {k: np.asarray(v) for k, v in X.items()}
+    values = {k: _column_array(v) for k, v in X.items()}
     sizes = {len(v) if v.ndim == 1 else -1 for v in values.values()}
     if len(sizes) > 1 or -1 in sizes:
         raise ValueError("A dict of columns needs one-dimensional columns of equal length.")
     columns = [_read_values(_text_name(k), v) for k, v in values.items()]
     return _checked(RawTable(columns, sizes.pop() if sizes else 0, True))
+
+
+def _column_array(values: Any) -> NDArray[Any]:
+    """One column of a mapping; numpy would turn a missing cell among texts into the text 'nan'."""
+    array = np.asarray(values)
+    return (
+        np.array(list(values), dtype=object) if array.dtype.kind == "U" and isinstance(values, (list, tuple)) else array
+    )
 
 
 def _text_name(name: Any) -> str:

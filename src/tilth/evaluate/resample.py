@@ -200,7 +200,7 @@ def cross_validate(
     0.643 [0.388, 0.837]
     """
     raw, target, _ = split_target(X, y, "cross_validate")
-    values = one_dimensional(target, raw.n_rows, "cross_validate")
+    values = np.asarray(one_dimensional(target, raw.n_rows, "cross_validate"))
     is_classification = _one_task(models)
     ladder = dict(models)
     baseline = next((n for n, m in ladder.items() if isinstance(m, ZERO_R)), None)

@@ -6,6 +6,8 @@ import importlib
 import inspect
 from typing import Any
 
+import numpy as np
+
 from tilth._names import ESTIMATORS
 from tilth.base import Classifier, Estimator, Regressor
 from tilth.data.infer import infer
@@ -102,7 +104,7 @@ def matching(X: Any, y: Any = None, *, kinds: Any = None) -> Any:
         raw, wanted = read(X), None
     else:
         raw, target, _ = split_target(X, y, "matching")
-        wanted, _ = task_of(one_dimensional(target, raw.n_rows, "matching"))
+        wanted, _ = task_of(np.asarray(one_dimensional(target, raw.n_rows, "matching")))
     schema = infer(raw, kinds)
     rows = []
     for name, cls in all_estimators().items():
@@ -138,8 +140,6 @@ def task_of(target: Any) -> tuple[str, str]:
     >>> task_of(np.array(["yes", "no", "yes"]))
     ('classification', 'its 2 values are words')
     """
-    import numpy as np
-
     if target.dtype.kind not in "iuf":
         distinct = len(set(target.tolist()))
         return "classification", f"its {distinct} values are {'truth values' if target.dtype.kind == 'b' else 'words'}"

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.data.infer import _ID_NAME
+from tilth.data.infer import ID_NAME
 from tilth.lifecycle.profile.column import ColumnView
 from tilth.lifecycle.profile.finding import Finding, count, listed, percent, shown
 from tilth.lifecycle.profile.view import View
@@ -73,7 +73,7 @@ def identifiers(view: View) -> Iterator[Finding]:
             continue
         text_id = column.is_text and column.spec.role == "aside"
         whole = column.is_number and _is_whole(column)
-        named = bool(_ID_NAME.search(column.name))
+        named = bool(ID_NAME.search(column.name))
         if not (text_id or (whole and (named or _is_counter(column)))):
             continue
         different = view.n_rows if text_id else int(view.is_first.sum())
