@@ -38,8 +38,9 @@ from tilth.base.target import (
 from tilth.data.convert import Accepts, Plan, plan
 from tilth.data.infer import infer
 from tilth.data.kinds import Kind
+from tilth.data.reading import is_sparse, read
 from tilth.data.schema import Schema
-from tilth.data.table import RawTable, Table, is_sparse, read
+from tilth.data.table import RawTable, Table
 from tilth.errors import warn_data
 from tilth.params import check_params, declared, param, params_of
 from tilth.stats.fold import fold
@@ -306,19 +307,29 @@ class Predictor(Estimator):
         y : labels or numbers, or the name of a column of X.
         sample_weight : weight of each row; a weight of 2 is the row given twice.
         """
+        return self._fit(X, y, None, sample_weight)
+
+    def _fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
+        """Learn from the first (or only) rows; ``classes`` may name all classes beforehand."""
         check_params(self)
-        raw, target, name = split_target(X, y, type(self).__name__)
-        require_rows(raw, type(self).__name__)
-        values = one_dimensional(target, raw.n_rows, type(self).__name__)
-        weight = check_weight(sample_weight, raw.n_rows, type(self).__name__)
+        raw, values, weight, name = self._given(X, y, sample_weight)
+        codes = self._encode_target(values, classes)
+        raw, table, weight = self._begin(raw, name, weight)
+        self.learn(raw.matrix if table is None else table, codes, weight)
+        return self
+
+    def _given(self, X: Any, y: Any, sample_weight: Any) -> tuple[RawTable, Target, Array | None, str | None]:
+        """Rows, target, weights and the target's name as the user gave them, checked."""
+        owner = type(self).__name__
+        raw, target, name = split_target(X, y, owner)
+        require_rows(raw, owner)
+        values = one_dimensional(target, raw.n_rows, owner)
+        weight = check_weight(sample_weight, raw.n_rows, owner)
         if weight is not None and (weight == 0).any():
             # A row of weight zero is a row that is not there: its levels and ranges must not be learned either.
             keep = np.flatnonzero(weight)
             raw, values, weight = take_rows(raw, keep), values[keep], weight[keep]
-        codes = self._encode_target(values)
-        raw, table, weight = self._begin(raw, name, weight)
-        self.learn(raw.matrix if table is None else table, codes, weight)
-        return self
+        return raw, values, weight, name
 
     @whole_or_nothing
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -335,11 +346,9 @@ class Predictor(Estimator):
                     f"{owner} was loaded from a file, which does not hold the counts it would have to add to; "
                     "fit it anew on all rows to go on learning."
                 )
-            return self._first_part(X, y, classes, sample_weight)
-        raw, target, _ = split_target(X, y, owner)
+            return self._fit(X, y, classes, sample_weight)
+        raw, values, weight, _ = self._given(X, y, sample_weight)
         raw = align(raw, self.schema_, owner)
-        values = one_dimensional(target, raw.n_rows, owner)
-        weight = check_weight(sample_weight, raw.n_rows, owner)
         codes = self._encode_target(values, getattr(self, "classes_", None))
         statistic = self.statistic_.copy()
         if raw.is_sparse:
@@ -354,17 +363,6 @@ class Predictor(Estimator):
         self.absorb(statistic, table, codes, weight)
         self.statistic_ = statistic
         self.conclude(statistic)
-        return self
-
-    def _first_part(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
-        check_params(self)
-        raw, target, name = split_target(X, y, type(self).__name__)
-        require_rows(raw, type(self).__name__)
-        values = one_dimensional(target, raw.n_rows, type(self).__name__)
-        weight = check_weight(sample_weight, raw.n_rows, type(self).__name__)
-        codes = self._encode_target(values, classes)
-        raw, table, weight = self._begin(raw, name, weight)
-        self.learn(raw.matrix if table is None else table, codes, weight)
         return self
 
     @whole_or_nothing

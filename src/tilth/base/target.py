@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.data.table import RawTable, read
+from tilth.data.reading import read
+from tilth.data.table import RawTable
 from tilth.errors import SchemaError
 
 

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.data.infer import Kinds, Summary, decide, listing_wanted, summarise
+from tilth.data.reading import read
 from tilth.data.schema import Schema
-from tilth.data.table import RawTable, read
+from tilth.data.table import RawTable
 from tilth.errors import SchemaError
 
 CHUNK_ROWS = 65_536

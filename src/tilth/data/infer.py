@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from tilth import _core
 from tilth.data.kinds import Kind, Level, level_key, nominal, plain_level, sort_levels
 from tilth.data.numbers import is_missing_token, parse_number
+from tilth.data.reading import read
 from tilth.data.schema import ColumnSpec, Form, Role, Schema
-from tilth.data.table import SPAN_LIMIT, RawColumn, RawTable, read
+from tilth.data.table import SPAN_LIMIT, RawColumn, RawTable
 from tilth.errors import SchemaError
 
 Override = str | Kind | Sequence[Level]
@@ -412,7 +413,7 @@ def infer(X: Any, kinds: Kinds = None) -> Schema:
 
     Parameters
     ----------
-    X : any table, see :func:`tilth.data.table.read`.
+    X : any table, see :func:`tilth.data.reading.read`.
     kinds : ``{"zip": "nominal", "grade": ["low", "mid", "high"], "when": "date", "note": "aside"}``, or one word
         for all columns. A list of levels makes the column ordinal, in that order.
 

@@ -24,8 +24,9 @@ from tilth.base.target import split_target
 from tilth.data.convert import plan
 from tilth.data.infer import infer
 from tilth.data.kinds import Kind
+from tilth.data.reading import read
 from tilth.data.schema import Schema
-from tilth.data.table import RawColumn, RawTable, read
+from tilth.data.table import RawColumn, RawTable
 from tilth.errors import SchemaError
 from tilth.evaluate.resample import CrossValidation, cross_validate
 from tilth.lifecycle.profile import Finding, Profile, profile

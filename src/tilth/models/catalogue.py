@@ -11,7 +11,7 @@ import numpy as np
 from tilth._names import ESTIMATORS
 from tilth.base import Classifier, Estimator, Regressor
 from tilth.data.infer import infer
-from tilth.data.table import read
+from tilth.data.reading import read
 from tilth.errors import SchemaError
 
 

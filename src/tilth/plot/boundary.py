@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.data.infer import infer
-from tilth.data.table import RawTable, read
+from tilth.data.reading import read
+from tilth.data.table import RawTable
 from tilth.errors import KindError
 
 if TYPE_CHECKING:

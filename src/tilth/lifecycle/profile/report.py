@@ -178,7 +178,7 @@ def profile(
 
 
 def _target_name(view: View, reference: Any) -> str | None:
-    from tilth.data.table import read
+    from tilth.data.reading import read
 
     name = None if view.target is None else view.target.name
     return name if name in read(reference).names else None

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.data.table import read
+from tilth.data.reading import read
 
 
 def stratified_sample(table: Any, n: int | float, *, by: Any, seed: int = 0) -> Any:

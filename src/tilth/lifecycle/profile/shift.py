@@ -84,7 +84,7 @@ def _known(kinds: Kinds, table: Any) -> Kinds:
     """The overrides for columns that the new table has."""
     if not isinstance(kinds, dict):
         return kinds
-    from tilth.data.table import read
+    from tilth.data.reading import read
 
     names = set(read(table).names)
     return {n: k for n, k in kinds.items() if n in names}

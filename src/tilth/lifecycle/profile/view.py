@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.data.infer import Kinds, decide, summarise
-from tilth.data.table import RawTable, read
+from tilth.data.reading import read
+from tilth.data.table import RawTable
 from tilth.errors import SchemaError
 from tilth.lifecycle.profile.column import ColumnView
 from tilth.lifecycle.profile.equal import first_places

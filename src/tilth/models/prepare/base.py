@@ -26,9 +26,10 @@ from tilth.base.estimator import take_rows
 from tilth.base.target import check_weight
 from tilth.data.convert import Plan
 from tilth.data.kinds import Kind
+from tilth.data.reading import read
 from tilth.data.schema import ColumnSpec, Schema
 from tilth.data.steps import FittedStep, Step
-from tilth.data.table import RawTable, Table, read
+from tilth.data.table import RawTable, Table
 from tilth.errors import SchemaError
 from tilth.params import check_params, params_of
 
