@@ -69,7 +69,7 @@ def test_blood_table_is_exact_and_its_columns_depend_on_each_other() -> None:
     np.testing.assert_allclose(derived_mcv, blood.frame["H-MCV"], rtol=0.015)
 
 
-@pytest.mark.covers("D-22", "WN-24")
+@pytest.mark.covers("D-22")
 def test_colours_give_the_printed_confusion_matrix() -> None:
     frame = datasets.load_colours().frame
     order = ["Red", "Blue", "Gold"]

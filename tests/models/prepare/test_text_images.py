@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from tilth.models.prepare import OneHotWords, PixelVectors, WordCounts, WordVectors
 
 
-@pytest.mark.covers("D-18")
+@pytest.mark.covers("D-18", "WN-63")
 def test_one_hot_words() -> None:
     model = OneHotWords().fit(["the", "cat", "sat", "on", "the", "mat"])
     assert model.vocabulary_ == ["cat", "mat", "on", "sat", "the"]

@@ -16,7 +16,7 @@ def weather():
     return load("weather").frame
 
 
-@pytest.mark.covers("B-01", "WN-01")
+@pytest.mark.covers("B-01")
 def test_zero_r_on_weather(weather):
     model = ZeroRClassifier().fit(weather, "Play")
     assert set(model.predict(weather)) == {"Yes"}

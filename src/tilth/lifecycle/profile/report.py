@@ -201,23 +201,7 @@ def describe(view: View) -> pd.DataFrame:
     """One row per column: kind, reason, missing, distinct, and quantiles or the commonest levels."""
     import pandas as pd
 
-    fields = [
-        "column",
-        "kind",
-        "role",
-        "missing",
-        "distinct",
-        "low",
-        "q25",
-        "median",
-        "q75",
-        "high",
-        "mean",
-        "sd",
-        "top",
-        "reason",
-    ]
-    return pd.DataFrame([_describe(c, c is view.target) for c in view.everything], columns=fields)
+    return pd.DataFrame([_describe(c, c is view.target) for c in view.everything], columns=list(COLUMN_FIELDS))
 
 
 def _describe(column: ColumnView, is_target: bool) -> dict[str, Any]:
