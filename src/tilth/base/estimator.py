@@ -149,10 +149,11 @@ class Estimator(BaseEstimator):
         """Infer, plan, fit the plan; gives the rows that count, the table the model sees, and their weights."""
         owner = type(self).__name__
         require_rows(raw, owner)
+        if raw.is_sparse:
+            self._require_sparse(raw)
         schema = infer(raw, self.kinds)
         self._set_schema(schema, target_name)
         if raw.is_sparse:
-            self._require_sparse(raw)
             self.plan_ = Plan(schema, owner=owner)
             return raw, None, weight
         planned = self._plan(schema)

@@ -183,6 +183,8 @@ def _read_pandas(name: str, series: Any) -> RawColumn:
         return _read_objects(name, series)
     if isinstance(dtype, np.dtype):
         return _read_values(name, series.to_numpy())
+    if pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype) and series.hasnans:
+        return RawColumn(name, "number", series.to_numpy(dtype=np.float64, na_value=np.nan))
     import narwhals as nw
 
     return _read_series(name, nw.from_native(series, series_only=True))
