@@ -41,7 +41,6 @@ CODES = {
     "W101": "a nominal or ordinal value that was not seen in training",
     "W102": "a numeric value far outside the range seen in training",
     "W103": "columns that the model was not trained on were ignored",
-    "W104": "a missing value where training had none",
     "W105": "integer codes give a nominal column an order it does not have",
     "W107": "an array without names was given to a model trained on named columns",
     "W106": "equal values kept the bins from holding equal counts",

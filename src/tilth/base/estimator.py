@@ -143,10 +143,8 @@ class Estimator(BaseEstimator):
 
     # ------------------------------------------------------------------------------------------------- training
 
-    def _begin(
-        self, raw: RawTable, target_name: str | None, weight: Array | None
-    ) -> tuple[RawTable, Table | None, Array | None]:
-        """Infer, plan, fit the plan; gives the rows that count, the table the model sees, and their weights."""
+    def _begin(self, raw: RawTable, target_name: str | None, weight: Array | None) -> Any:
+        """Infer, plan, fit the plan; gives what the model sees: a typed table, or the sparse matrix itself."""
         owner = type(self).__name__
         require_rows(raw, owner)
         if raw.is_sparse:
@@ -155,13 +153,13 @@ class Estimator(BaseEstimator):
         self._set_schema(schema, target_name)
         if raw.is_sparse:
             self.plan_ = Plan(schema, owner=owner)
-            return raw, None, weight
+            return raw.matrix
         planned = self._plan(schema)
         self.plan_, table = planned.fit(raw.typed(schema), weight)
         self._require_nonnegative(table)
         if not table.columns:
             raise ValueError(f"{owner}: no column is left to learn from:\n{self.plan_}")
-        return raw, settle(table, self.accepts, schema, owner), weight
+        return settle(table, self.accepts, schema, owner)
 
     def _plan(self, schema: Schema) -> Plan:
         """The conversions for this model; a model with conversions of its own extends it."""
@@ -315,8 +313,7 @@ class Predictor(Estimator):
         check_params(self)
         raw, values, weight, name = self._given(X, y, sample_weight)
         codes = self._encode_target(values, classes)
-        raw, table, weight = self._begin(raw, name, weight)
-        self.learn(raw.matrix if table is None else table, codes, weight)
+        self.learn(self._begin(raw, name, weight), codes, weight)
         return self
 
     def _given(self, X: Any, y: Any, sample_weight: Any) -> tuple[RawTable, Target, Array | None, str | None]:
@@ -518,13 +515,34 @@ class GenerativeClassifier(Classifier):
         """log p(x, y) of typed rows for every class."""
         raise NotImplementedError
 
+    def class_log_priors(self) -> NDArray[np.float64]:
+        """log p(y) of every class."""
+        raise NotImplementedError
+
+    def may_exclude(self) -> bool:
+        """Whether some value can rule a class out altogether (a probability of zero)."""
+        return False
+
     def probabilities(self, table: Any) -> NDArray[np.float64]:
         """Bayes: p(y | x) = p(x, y) / sum over classes."""
-        return _core.row_softmax(self.log_joint(table))[0]
+        return _core.row_softmax(self._decidable(self.log_joint(table)))[0]
 
     def choice(self, table: Any) -> Array:
         """argmax p(x, y); the evidence p(x) is the same for every class and never computed."""
-        return _core.row_argmax(self.log_joint(table))
+        return _core.row_argmax(self._decidable(self.log_joint(table)))
+
+    def _decidable(self, joint: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Scores in which a row that no class explains is decided by the prior, and told."""
+        if self.may_exclude():
+            lost = np.flatnonzero(np.isneginf(joint).all(axis=1))
+            if lost.size:
+                joint[lost] = self.class_log_priors()
+                warn_data(
+                    "W205",
+                    f"{type(self).__name__}: no class explains {lost.size} of {len(joint)} rows (each is ruled out "
+                    "by a probability of zero); the prior decided. Smoothing prevents this.",
+                )
+        return joint
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """log p(y | x), without leaving log space."""

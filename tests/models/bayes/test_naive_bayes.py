@@ -331,3 +331,15 @@ def test_kernel_bounds_hold_for_a_tampered_model(weather):
         model.validate_state()
     with pytest.raises(ValueError):
         model.predict(weather)
+
+
+def test_a_row_that_no_class_explains_is_decided_by_the_prior_and_told():
+    frame = pd.DataFrame({"a": ["x", "x", "y", "y", "y"], "b": ["u", "u", "v", "v", "v"], "label": [0, 0, 1, 1, 1]})
+    with pytest.warns(ModelWarning):
+        model = NaiveBayes(alpha=0).fit(frame, "label")
+    row = {"a": ["x"], "b": ["v"]}
+    with pytest.warns(UserWarning, match="W205.*no class explains 1 of 1 rows"):
+        assert model.predict_proba(row)[0] == pytest.approx([0.4, 0.6])
+    with pytest.warns(UserWarning, match="W205"):
+        assert model.predict(row).tolist() == [1]
+    assert model.log_evidence(row)[0] == -np.inf

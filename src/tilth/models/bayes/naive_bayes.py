@@ -204,11 +204,19 @@ class NaiveBayes(GenerativeClassifier):
 
     # -------------------------------------------------------------------------------------------- answering
 
+    def class_log_priors(self) -> Floats:
+        """log p(y)."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.class_prior_)
+
+    def may_exclude(self) -> bool:
+        """Only unsmoothed counts can."""
+        return bool(np.isneginf(self.product_.log_prob).any())
+
     def log_joint(self, table: Table) -> Floats:
         """log p(y) + sum_j log p(x_j | y)."""
         out = np.empty((table.n_rows, len(self.class_prior_)))
-        with np.errstate(divide="ignore"):
-            out[:] = np.log(self.class_prior_)
+        out[:] = self.class_log_priors()
         self.product_.add_log_density(table, out)
         return out
 
@@ -216,8 +224,7 @@ class NaiveBayes(GenerativeClassifier):
         """How much each column speaks for each class: log p(x_j | y); with the prior they sum to the log-odds."""
         table = self._table(X)
         names, values = self.product_.terms(table)
-        with np.errstate(divide="ignore"):
-            base = np.log(self.class_prior_)
+        base = self.class_log_priors()
         cells = [[_cell(v) for v in row] for row in zip(*(c.labels() for c in table.columns), strict=True)]
         return Explanation(values, base, names, self.classes_.tolist(), cells)
 

@@ -86,6 +86,10 @@ class CountNB(GenerativeClassifier):
     def _feature_log_prob(self, statistic: ClassSums) -> Floats:
         raise NotImplementedError
 
+    def class_log_priors(self) -> Floats:
+        """log p(y)."""
+        return self.class_log_prior_
+
     def explain(self, X: Any) -> Explanation:
         """Contribution of each column to the log joint of each class (dense: meant for a few rows)."""
         rows = self._rows(X)
