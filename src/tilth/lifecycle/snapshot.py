@@ -54,7 +54,7 @@ def _probe_column(spec: ColumnSpec, place: int, missing: bool) -> RawColumn:
         return RawColumn(spec.name, "number", np.full(ROWS, np.nan))
     if spec.form == "date" and spec.kind.name == "numeric":
         dates = np.datetime64("2001-01-01", "us") + (share * 7000).astype("timedelta64[D]")
-        dates[gone] = np.datetime64("NaT")
+        dates[gone] = np.datetime64("NaT", "us")
         return RawColumn(spec.name, "date", dates)
     if spec.kind.name == "numeric":
         known = np.isfinite(spec.low) and np.isfinite(spec.high)
