@@ -99,11 +99,13 @@ class NaiveBayes(GenerativeClassifier):
     )
     n_bins: int = param(5, low=2, high=1000, doc="Bins of each number when numeric is 'bins'.", tune=(2, 20))
     var_smoothing: float = param(
-        1e-9,
+        0.01,
         low=0,
         low_open=True,
         high=1,
-        doc="Share of a column's variance that stands in for a class variance of zero.",
+        doc="Share of a column's variance added where some class has none; no other column is touched.",
+        scale="log",
+        tune=(1e-6, 0.1),
     )
 
     def recipe(self) -> Recipe:
@@ -199,7 +201,8 @@ class NaiveBayes(GenerativeClassifier):
             warn_model(
                 "W203",
                 f"{name}: within some class {', '.join(map(repr, notes.raised[:5]))} did not vary; its variances were "
-                f"raised by {self.var_smoothing:g} of the column's own variance.",
+                f"raised by {self.var_smoothing:g} of the column's own variance. For columns of few values numeric='bins' "
+                "or kinds={...: 'nominal'} is the better description.",
             )
 
     # -------------------------------------------------------------------------------------------- answering
