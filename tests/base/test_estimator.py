@@ -248,7 +248,7 @@ def test_capabilities_are_what_the_classes_say():
     table = tilth.capabilities()
     assert table.loc["NaiveBayes", ["nominal", "missing", "partial_fit", "sample", "explain"]].all()
     assert not table.loc["GaussianNB", "nominal"]
-    assert tilth.capabilities("sparse") == ["MultinomialNB", "BernoulliNB"]
+    assert tilth.capabilities("sparse") == ["ZeroRClassifier", "ZeroRRegressor", "MultinomialNB", "BernoulliNB"]
     with pytest.raises(ValueError, match="'wings'"):
         tilth.capabilities("wings")
 

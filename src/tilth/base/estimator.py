@@ -158,7 +158,10 @@ class Estimator(BaseEstimator):
         self.plan_, table = planned.fit(raw.typed(schema), weight)
         self._require_nonnegative(table)
         if not table.columns:
-            raise ValueError(f"{owner}: no column is left to learn from:\n{self.plan_}")
+            raise ValueError(
+                f"{owner}: no column is left to learn from:\n{self.plan_}\nName a column in kinds to bring it back; "
+                "free text is for tilth.WordCounts, which MultinomialNB can follow."
+            )
         return settle(table, self.accepts, schema, owner)
 
     def _plan(self, schema: Schema) -> Plan:
@@ -363,6 +366,13 @@ class Predictor(Estimator):
         self.conclude(statistic)
         return self
 
+    def _rows(self, X: Any) -> Any:
+        """A typed table, or the sparse matrix itself for models that work on it."""
+        check_is_fitted(self)
+        if self.accepts.sparse and not self.schema_.columns and is_sparse(X):
+            return self._aligned(X).matrix
+        return self._table(X)
+
     @whole_or_nothing
     def fit_chunks(self, chunks: Chunks, *, backend: str = "serial", workers: int | None = None) -> Self:
         """Learn from a source larger than memory (:func:`tilth.data.chunks.chunks`): the same model as from all rows.
@@ -477,13 +487,6 @@ class Classifier(ClassifierMixin, Predictor):
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    def _rows(self, X: Any) -> Any:
-        """A typed table, or the sparse matrix itself for models that work on it."""
-        check_is_fitted(self)
-        if self.accepts.sparse and not self.schema_.columns and is_sparse(X):
-            return self._aligned(X).matrix
-        return self._table(X)
-
 
 @declared
 class Regressor(RegressorMixin, Predictor):
@@ -503,8 +506,7 @@ class Regressor(RegressorMixin, Predictor):
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The predicted number of each row."""
-        check_is_fitted(self)
-        return self.values(self._table(X))
+        return self.values(self._rows(X))
 
 
 @declared

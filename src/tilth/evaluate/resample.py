@@ -274,8 +274,8 @@ def _out_of_fold(
             fitted.set_params(kinds=told)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            fitted.fit(_rows(model, raw, train), values[train])
-            rows = _rows(model, raw, test)
+            fitted.fit(_rows(raw, train), values[train])
+            rows = _rows(raw, test)
             if probability is None:
                 given[test] = fitted.predict(rows)
             else:
@@ -297,11 +297,9 @@ def _out_of_fold(
     return Answers(values, given)
 
 
-def _rows(model: Predictor, raw: RawTable, index: NDArray[Any]) -> Any:
-    """Some rows as the model takes them; of a sparse matrix Zero-R, which looks at no column, gets an empty one."""
-    if not raw.is_sparse:
-        return take_rows(raw, index)
-    return np.zeros((len(index), 1)) if isinstance(model, ZERO_R) else raw.matrix[index]
+def _rows(raw: RawTable, index: NDArray[Any]) -> Any:
+    """Some rows as a model takes them."""
+    return raw.matrix[index] if raw.is_sparse else take_rows(raw, index)
 
 
 def _heard(name: str, heard: Counter[str]) -> list[str]:

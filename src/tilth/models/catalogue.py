@@ -76,7 +76,7 @@ def capabilities(capability: str | None = None) -> Any:
     """What every model can do, as a frame of true and false; or the list of models that have one capability.
 
     >>> capabilities("sparse")
-    ['MultinomialNB', 'BernoulliNB']
+    ['ZeroRClassifier', 'ZeroRRegressor', 'MultinomialNB', 'BernoulliNB']
     """
     import pandas as pd
 

@@ -201,8 +201,8 @@ class NaiveBayes(GenerativeClassifier):
             warn_model(
                 "W203",
                 f"{name}: within some class {', '.join(map(repr, notes.raised[:5]))} did not vary; its variances were "
-                f"raised by {self.var_smoothing:g} of the column's own variance. For columns of few values numeric='bins' "
-                "or kinds={...: 'nominal'} is the better description.",
+                f"raised by {self.var_smoothing:g} of the column's own variance. For columns of few values "
+                "numeric='bins' or kinds={...: 'nominal'} is the better description.",
             )
 
     # -------------------------------------------------------------------------------------------- answering

@@ -14,7 +14,12 @@ from tilth.stats.counts import Counts
 from tilth.stats.moments import Moments
 
 Floats = NDArray[np.float64]
-_ANYTHING = Accepts(numeric=True, ordinal=True, nominal=True, missing=True)
+_ANYTHING = Accepts(numeric=True, ordinal=True, nominal=True, missing=True, sparse=True)
+
+
+def _n_rows(rows: Any) -> int:
+    """Rows of a typed table or a sparse matrix."""
+    return rows.n_rows if isinstance(rows, Table) else int(rows.shape[0])
 
 
 @declared
@@ -55,16 +60,16 @@ class ZeroRClassifier(Classifier):
         self.class_count_ = statistic.table[:, 0].copy()
         self.class_prior_ = self.class_count_ / self.class_count_.sum()
 
-    def probabilities(self, table: Table) -> Floats:
+    def probabilities(self, table: Any) -> Floats:
         """The class shares for every row."""
-        return np.tile(self.class_prior_, (table.n_rows, 1))
+        return np.tile(self.class_prior_, (_n_rows(table), 1))
 
     def explain(self, X: Any) -> Explanation:
         """Nothing but the prior."""
-        table = self._table(X, warn=False)
+        n_rows = _n_rows(self._rows(X))
         with np.errstate(divide="ignore"):
             base = np.log(self.class_prior_)
-        return Explanation(np.zeros((table.n_rows, len(base), 0)), base, [], self.classes_.tolist())
+        return Explanation(np.zeros((n_rows, len(base), 0)), base, [], self.classes_.tolist())
 
     def sections(self) -> list[Section]:
         """The class counts."""
@@ -110,11 +115,10 @@ class ZeroRRegressor(Regressor):
         self.mean_ = float(statistic.mean[0, 0])
         self.sd_ = float(np.sqrt(statistic.variance()[0, 0]))
 
-    def values(self, table: Table) -> Floats:
+    def values(self, table: Any) -> Floats:
         """The mean for every row."""
-        return np.full(table.n_rows, self.mean_)
+        return np.full(_n_rows(table), self.mean_)
 
     def explain(self, X: Any) -> Explanation:
         """Nothing but the mean."""
-        table = self._table(X, warn=False)
-        return Explanation(np.zeros((table.n_rows, 1, 0)), np.array([self.mean_]), [], ["prediction"])
+        return Explanation(np.zeros((_n_rows(self._rows(X)), 1, 0)), np.array([self.mean_]), [], ["prediction"])
