@@ -54,8 +54,9 @@ types: $(VENV)/tools-dev ## strict type checks
 layers: $(VENV)/tools-dev ## imports point down
 	@$(BIN)/lint-imports
 
-docs: $(VENV)/installed ## the coverage page is up to date
+docs: $(VENV)/installed ## generated pages and stubs are up to date
 	@$(BIN)/python scripts/coverage_rows.py --check
+	@$(BIN)/python scripts/public_names.py --check
 
 sanitize: $(VENV)/tools-dev ## C++ tests under address and undefined-behaviour sanitizers
 	@$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DTILTH_SANITIZE=ON

@@ -116,4 +116,8 @@ def document(cls: type) -> str:
         return text
     head, mark, example = text.partition("\n\n    >>>")
     section = "\n\n    Parameters\n    ----------\n" + "\n".join(rows)
+    learned = getattr(cls, "learned", {})
+    if learned:
+        section += "\n\n    Attributes\n    ----------\n"
+        section += "\n".join(f"    {name} : {shape}" for name, shape in learned.items())
     return head + section + (("\n\n    Examples\n    --------\n    >>>" + example) if mark else "") + "\n    "
