@@ -188,3 +188,13 @@ def test_a_million_rows_keep_their_types() -> None:
     assert table.n_rows == n
     assert [c.kind.name for c in table] == ["numeric", "numeric", "nominal"]
     np.testing.assert_array_equal(table["c"].values, frame["c"].cat.codes)
+
+
+def test_sparse_and_period_columns_of_pandas_are_read():
+    frame = pd.DataFrame(
+        {"s": pd.arrays.SparseArray([0.0, 1.0, 0.0]), "p": pd.period_range("2020-01", periods=3, freq="M")}
+    )
+    table = read(frame)
+    assert table.column("s").values.tolist() == [0.0, 1.0, 0.0]
+    assert table.column("p").form == "date"
+    assert str(table.column("p").values[1])[:10] == "2020-02-01"

@@ -179,6 +179,10 @@ def _read_pandas(name: str, series: Any) -> RawColumn:
     dtype = series.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         return _read_levels(name, series.cat.codes.to_numpy(), list(series.cat.categories), bool(dtype.ordered))
+    if isinstance(dtype, pd.SparseDtype):
+        return _read_pandas(name, series.sparse.to_dense())
+    if isinstance(dtype, pd.PeriodDtype):
+        return _read_pandas(name, series.dt.to_timestamp())
     if dtype == np.dtype(object) or isinstance(dtype, pd.StringDtype):
         return _read_objects(name, series)
     if isinstance(dtype, np.dtype):
@@ -239,7 +243,7 @@ def _read_values(name: str, values: NDArray[Any]) -> RawColumn:
     if letter == "m":
         return RawColumn(name, "number", _seconds(values))
     if letter == "c":
-        raise ValueError("Complex data not supported: give real and imaginary parts as two columns.")
+        raise ValueError(f"Complex data not supported: column {name!r}; give real and imaginary parts as two columns.")
     return _read_objects(name, values.astype(object))
 
 
@@ -254,7 +258,7 @@ def _read_objects(name: str, values: Any) -> RawColumn:
     if content in ("datetime", "datetime64", "date"):
         return RawColumn(name, "date", pd.to_datetime(pd.Series(values)).to_numpy().astype("datetime64[us]"))
     if content == "complex":
-        raise ValueError("Complex data not supported: give real and imaginary parts as two columns.")
+        raise ValueError(f"Complex data not supported: column {name!r}; give real and imaginary parts as two columns.")
     if content == "mixed" and any(isinstance(v, (list, dict, set, np.ndarray)) for v in values[:1000]):
         values = np.array(
             [v if v is None or isinstance(v, (str, float, int)) else str(v) for v in values], dtype=object

@@ -43,7 +43,11 @@ class ProductStatistic(Statistic):
         if self.counts.sizes.size:
             self.counts.update(table.codes(), y, weight)
         if self.moments.mean.shape[1]:
-            self.moments.update(table.numbers(), y, weight)
+            try:
+                self.moments.update(table.numbers(), y, weight)
+            except ValueError as error:
+                _refuse_huge(table)
+                raise error
 
     def __iadd__(self, other: Self) -> Self:
         require_mergeable(self, other, "weight")
@@ -55,6 +59,17 @@ class ProductStatistic(Statistic):
     def grow(self, sizes: list[int]) -> ProductStatistic:
         """The same counts with room for more levels."""
         return ProductStatistic(self.weight, self.counts.grow(len(self.weight), sizes), self.moments)
+
+
+def _refuse_huge(table: Table) -> None:
+    """Name the column whose numbers have squares beyond the range of a float."""
+    low, high, _, _ = _core.column_facts(table.numbers())
+    for column, size in zip(table.of_kind("numeric"), np.fmax(-low, high), strict=True):
+        if size > 1e150:
+            raise ValueError(
+                f"Column {column.name!r} holds numbers as large as {size:.3g}, whose square no float can hold; "
+                "rescale it, or mark such values as missing."
+            )
 
 
 @dataclass

@@ -70,7 +70,8 @@ class ColumnView:
         at = np.asarray(shares) * (len(values) - 1)
         low = np.floor(at).astype(np.int64)
         high = np.minimum(low + 1, len(values) - 1)
-        return np.asarray(values[low] + (at - low) * (values[high] - values[low]))
+        part = at - low
+        return np.asarray((1 - part) * values[low] + part * values[high])  # this form cannot overflow
 
     @cached_property
     def missing(self) -> NDArray[np.bool_]:

@@ -216,7 +216,11 @@ def _describe(column: ColumnView, is_target: bool) -> dict[str, Any]:
     if column.is_number and column.present.size:
         values = column.present
         out |= dict(zip(QUANTILES, map(float, column.quantiles(*QUANTILES.values())), strict=True))
-        out |= {"mean": float(values.mean()), "sd": float(values.std(ddof=1)) if values.size > 1 else float("nan")}
+        # Sums of squares of huge numbers overflow, their shares of the largest do not.
+        largest = float(np.abs(values[[0, -1]]).max())
+        scale = largest if largest > 1e100 else 1.0
+        spread = float((values / scale).std(ddof=1)) * scale if values.size > 1 else float("nan")
+        out |= {"mean": float((values / scale).mean()) * scale, "sd": spread}
     elif column.n_distinct:
         counts, places = column.distinct[1], column.places
         order = np.argsort(-counts, kind="stable")[:5]
