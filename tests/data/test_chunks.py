@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -100,3 +103,25 @@ def test_too_many_labels_are_no_classes() -> None:
     parts = chunks(pd.DataFrame({"x": np.zeros(10_050), "y": [f"u{i}" for i in range(10_050)]}), "y")
     with pytest.raises(ValueError, match="it is no set of classes"):
         parts.overview().labels(True, "NB")
+
+
+def test_memory_does_not_grow_with_a_parquet_file(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    pyarrow = pytest.importorskip("pyarrow")
+    rows = np.random.default_rng(0).normal(size=(20_000, 20))
+    table = pyarrow.table({f"x{j}": rows[:, j] for j in range(20)})
+    with parquet.ParquetWriter(tmp_path / "long.parquet", table.schema) as writer:
+        for _ in range(20):
+            writer.write_table(table)
+    program = (
+        "import sys, pyarrow\n"
+        "from tilth.data.chunks import chunks\n"
+        "n = sum(c.table.n_rows for c in chunks(sys.argv[1], rows=5000))\n"
+        "print(n, pyarrow.default_memory_pool().max_memory())"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path / "long.parquet")]
+    path = os.pathsep.join(p for p in sys.path if p)
+    out = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": path})
+    seen, most = map(int, out.stdout.split())
+    assert seen == 400_000
+    assert most < 20 * rows.nbytes / 4  # the whole file is twenty times one row group

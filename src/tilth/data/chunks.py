@@ -181,5 +181,7 @@ def _parquet_pieces(path: Path, rows: int) -> Iterator[Any]:
         import pyarrow.parquet as pq
     except ImportError:
         raise ImportError("Reading parquet needs pyarrow: pip install 'tilth[frames]'.") from None
-    for batch in pq.ParquetFile(path).iter_batches(batch_size=rows):
+    # Without these two options pyarrow keeps what it has read, and memory grows with the file.
+    source = pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20)
+    for batch in source.iter_batches(batch_size=rows):
         yield batch.to_pandas()
