@@ -19,6 +19,7 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sklearn.pipeline import Pipeline
 
 import tilth
 from tilth.errors import ModelFileError
@@ -49,6 +50,8 @@ def files(tmp_path_factory) -> dict[str, Path]:
 
         words = csr_array(np.array([[1, 0, 2], [0, 3, 0], [1, 1, 0]]))
         made["sparse"] = save(tilth.BernoulliNB().fit(words, [0, 1, 0]), folder / "sparse.tilth")
+        steps = [("fill", tilth.Impute()), ("model", tilth.NaiveBayes())]
+        made["pipeline"] = save(Pipeline(steps).fit(ROWS, LABELS), folder / "pipeline.tilth")
     return made
 
 
@@ -90,7 +93,10 @@ def outcome(path: Path) -> bool:
             model = load(path)
         except ModelFileError:
             return False
-        check_state(model)
+        for part in [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]:
+            check_state(part)
+        with contextlib.suppress(ModelFileError):
+            describe_file(path)
         assert all(isinstance(found, np.ndarray) for found in answers(model).values())
         # A changed schema may well refuse rows of the old one, but in words.
         with contextlib.suppress(ValueError, TypeError):
@@ -508,7 +514,7 @@ def mutants(manifest: dict[str, Any], rng: np.random.Generator) -> Iterator[dict
         yield changed
 
 
-@pytest.mark.parametrize("name", [*MODELS, "sparse"])
+@pytest.mark.parametrize("name", [*MODELS, "sparse", "pipeline"])
 def test_mutated_manifests_are_refused_or_sound(name, files, tmp_path):
     manifest, entries = unpack(files[name])
     path = tmp_path / "m.tilth"

@@ -2,7 +2,8 @@
 
 JSON's own values stand for themselves, a JSON object for a dict with text keys. Everything else is an object
 with a ``$type``: ``float`` (nan, inf, -inf), ``tuple``, ``pairs`` (a dict with other keys), ``scalar`` (of
-numpy), ``array`` (an entry of the file), ``objects`` (an array of texts and numbers), ``value``, ``estimator``.
+numpy), ``array`` (an entry of the file), ``objects`` (an array of texts and numbers), ``value``, ``estimator``,
+``pipeline`` (scikit-learn's, of estimators of tilth).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 
 from tilth.base import Estimator
 from tilth.data.convert import Plan
@@ -76,6 +78,9 @@ class Encoder:
             return self._array(thing, where)
         if isinstance(thing, Estimator):
             return self.estimator(thing, where, depth)
+        if type(thing) is Pipeline:
+            steps = [[name, self.encode(step, f"{where}[{name!r}]", depth + 3)] for name, step in thing.steps]
+            return {TYPE: "pipeline", "steps": steps}
         if is_value(thing):
             fields = {
                 f.name: self.encode(getattr(thing, f.name), f"{where}.{f.name}", depth + 2)
@@ -254,6 +259,18 @@ class Decoder:
         except Exception as error:
             raise ModelFileError(f"{where}: its {name} is refused: {error}") from error
 
+    def _pipeline(self, node: Tree, where: str, depth: int) -> Pipeline:
+        steps = node["steps"]
+        pairs = isinstance(steps, list) and all(isinstance(s, list) and len(s) == 2 for s in steps)
+        if not pairs or not steps or not all(isinstance(n, str) and n and "__" not in n for n, _ in steps):
+            raise ModelFileError(f"{where} is a pipeline without named steps.")
+        if len({n for n, _ in steps}) < len(steps):
+            raise ModelFileError(f"{where} is a pipeline with two steps of one name.")
+        made = [(n, self.decode(tree, f"{where}.{n}", depth + 3)) for n, tree in steps]
+        if not all(isinstance(step, (Estimator, Pipeline)) or step in (None, "passthrough") for _, step in made):
+            raise ModelFileError(f"{where} is a pipeline with a step that is no estimator.")
+        return Pipeline(made)
+
     def _estimator(self, node: Tree, where: str, depth: int) -> Estimator:
         name, params, fitted = node["class"], node["params"], node["fitted"]
         if not isinstance(name, str) or not isinstance(params, dict) or not isinstance(fitted, dict):
@@ -303,4 +320,5 @@ _READERS: dict[str, tuple[tuple[str, ...], Any]] = {
     "objects": (("shape", "items"), Decoder._objects),
     "value": (("class", "fields"), Decoder._value),
     "estimator": (("class", "params", "fitted"), Decoder._estimator),
+    "pipeline": (("steps",), Decoder._pipeline),
 }

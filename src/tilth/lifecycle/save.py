@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from tilth.base import Estimator
 from tilth.data.schema import Schema
@@ -35,12 +36,12 @@ _KEYS = {"format", "format_version", "written_with", "model", "snapshot", "array
 StrPath = str | os.PathLike[str]
 
 
-def save(model: Estimator, path: StrPath, *, classes: Iterable[type[Estimator]] = ()) -> Path:
+def save(model: Estimator | Pipeline, path: StrPath, *, classes: Iterable[type[Estimator]] = ()) -> Path:
     """Write a model to a file, whole or not at all; the same model gives the same bytes.
 
     Parameters
     ----------
-    model : an estimator of tilth, fitted or not.
+    model : an estimator of tilth, fitted or not, or a scikit-learn pipeline of such estimators.
     path : the file; by custom its name ends in ``.tilth``. A file of that name is replaced.
     classes : estimator classes of your own that the file may hold; :func:`load` then needs them too.
 
@@ -51,16 +52,17 @@ def save(model: Estimator, path: StrPath, *, classes: Iterable[type[Estimator]] 
     ...     load(path).predict([[1.5]])
     array([15.])
     """
-    if not isinstance(model, Estimator):
+    if not isinstance(model, (Estimator, Pipeline)):
         raise TypeError(
-            f"save takes an estimator of tilth; got {type(model).__module__}.{type(model).__qualname__}, "
-            "which a model file cannot hold."
+            "save takes an estimator of tilth, or a pipeline of them; got "
+            f"{type(model).__module__}.{type(model).__qualname__}, which a model file cannot hold."
         )
     encoder = Encoder(type(model).__name__, _by_name(classes))
-    tree = encoder.estimator(model)
+    tree = encoder.encode(model, "" if isinstance(model, Estimator) else "the pipeline")
     replies: dict[str, Any] = {}
-    if hasattr(model, "schema_"):
-        check_state(model)
+    if snapshot.entrance(model) is not None:
+        for part in _parts(model):
+            check_state(part)
         found = snapshot.answers(model)
         replies = {method: encoder.encode(answer, f"the answer of {method}") for method, answer in found.items()}
     manifest = {
@@ -91,7 +93,7 @@ def load(
     verify: bool = True,
     max_bytes: int = archive.MAX_BYTES,
     classes: Iterable[type[Estimator]] = (),
-) -> Estimator:
+) -> Any:
     """Read a model file. No code of the file is executed; whatever is wrong with it is a ``ModelFileError``.
 
     Parameters
@@ -122,9 +124,12 @@ def describe_file(path: StrPath, *, max_bytes: int = archive.MAX_BYTES) -> dict[
     except ModelFileError as error:
         raise ModelFileError(f"{target.name} was not read: {error}") from error.__cause__
     model, arrays = manifest["model"], manifest["arrays"]
-    fitted = _part(model, "fitted")
+    told = model.get("steps") if model.get(TYPE) == "pipeline" else None
+    steps = [s[1] for s in told if isinstance(s, list) and len(s) == 2] if isinstance(told, list) else []
+    first = next((s for s in steps if isinstance(s, dict)), model)
+    fitted = _part(first, "fitted")
     return {
-        "class": model.get("class"),
+        "class": model.get("class", "Pipeline of " + ", ".join(str(_get(s, "class")) for s in steps)),
         "format_version": manifest["format_version"],
         "written_with": manifest["written_with"],
         "params": model.get("params"),
@@ -136,7 +141,7 @@ def describe_file(path: StrPath, *, max_bytes: int = archive.MAX_BYTES) -> dict[
     }
 
 
-def _load(path: Path, verify: bool, max_bytes: int, extra: Extra) -> Estimator:
+def _load(path: Path, verify: bool, max_bytes: int, extra: Extra) -> Any:
     with archive.opened(path, max_bytes) as reader:
         manifest = _parsed(reader.manifest())
         told = manifest["arrays"]
@@ -144,19 +149,30 @@ def _load(path: Path, verify: bool, max_bytes: int, extra: Extra) -> Estimator:
             raise ModelFileError("its arrays are not those of its manifest.")
         arrays = {name: reader.array(name, told[name]) for name in told}
     decoder = Decoder(arrays, extra)
-    if manifest["model"].get(TYPE) != "estimator":
+    if manifest["model"].get(TYPE) not in ("estimator", "pipeline"):
         raise ModelFileError("it holds no estimator.")
     model = decoder.decode(manifest["model"], "model")
     stored = decoder.decode(_replies(manifest["snapshot"]), "snapshot")
     decoder.finish()
     _require_sound(model, max((max(a.shape, default=0) for a in arrays.values()), default=0))
-    if verify and hasattr(model, "schema_"):
+    if verify and snapshot.entrance(model) is not None:
         snapshot.compare(model, stored, path.name, str(_get(manifest["written_with"], "tilth")), _version())
     return model
 
 
+def _parts(model: Any) -> list[Any]:
+    """The model itself, or the estimators of a pipeline."""
+    if not isinstance(model, Pipeline):
+        return [model]
+    return [part for _, step in model.steps if step not in (None, "passthrough") for part in _parts(step)]
+
+
 def _require_sound(model: Any, widest: int) -> None:
     """Check a model and the estimators inside it; ``widest`` is the largest dimension of any stored array."""
+    if isinstance(model, Pipeline):
+        for part in _parts(model):
+            _require_sound(part, widest)
+        return
     schema = getattr(model, "schema_", None)
     if isinstance(schema, Schema) and not schema.columns and schema.width > max(widest, BELIEVED_WIDTH):
         # The one size that no stored byte stands for: a sparse table has no columns to count.

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 
 from tilth.base import Estimator
 from tilth.data.schema import ColumnSpec, Schema
@@ -73,9 +74,19 @@ def _sparse_probe(width: int) -> Any:
     return csr_array((1.0 + steps % 3, (steps // 4, columns)), shape=(ROWS, width))
 
 
-def answers(model: Estimator) -> dict[str, Any]:
+def entrance(model: Any) -> Estimator | None:
+    """The estimator that meets the rows first, if it is fitted and knows their columns; else None."""
+    while isinstance(model, Pipeline):
+        model = model.steps[0][1]
+    return model if isinstance(model, Estimator) and hasattr(model, "schema_") else None
+
+
+def answers(model: Any) -> dict[str, Any]:
     """What each method answers to the probe rows: an array, or the name of the error it raises."""
-    rows = probe(model.schema_, model.accepts.missing)
+    first = entrance(model)
+    if first is None:
+        return {}
+    rows = probe(first.schema_, first.accepts.missing)
     found: dict[str, Any] = {}
     for method in METHODS:
         if not hasattr(model, method):
@@ -98,7 +109,7 @@ def _plain(answer: Any) -> NDArray[Any]:
     return np.asarray(answer.to_numpy() if hasattr(answer, "to_numpy") else answer)
 
 
-def compare(model: Estimator, stored: dict[str, Any], name: str, written_by: str, version: str) -> None:
+def compare(model: Any, stored: dict[str, Any], name: str, written_by: str, version: str) -> None:
     """Ask the probe rows again: no answer at all is an error, a different answer the warning W301."""
     owner = type(model).__name__
     for method, now in answers(model).items():
