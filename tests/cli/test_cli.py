@@ -311,3 +311,19 @@ def test_escape_codes_in_a_file_do_not_reach_the_terminal(call, tmp_path):
 def test_every_command_has_help():
     for name, command in cli.commands.items():
         assert command.help, name
+
+
+def test_a_pipeline_is_shown_and_predicts(call, weather_csv, tmp_path):
+    from sklearn.pipeline import make_pipeline
+
+    from tilth import NaiveBayes, OneHot, save
+
+    weather = load("weather").frame
+    pipe = make_pipeline(OneHot(), NaiveBayes()).fit(weather.drop(columns="Play"), weather["Play"])
+    path = save(pipe, tmp_path / "pipe.tilth")
+    code, out, _ = call("show", path)
+    assert code == Exit.OK
+    assert "Pipeline of OneHot, NaiveBayes" in out
+    code, out, _ = call("predict", path, weather_csv)
+    assert code == Exit.OK
+    assert out.splitlines()[1:] == pipe.predict(weather.drop(columns="Play")).tolist()

@@ -59,7 +59,7 @@ def datasets() -> None:
 def show(model: str) -> None:
     """What a model file holds: class, target, columns, parameters."""
     from tilth.base.declare import Section
-    from tilth.lifecycle.save import describe_file, load
+    from tilth.lifecycle.save import describe_file, load, parts_of
     from tilth.report.render import show as render
 
     path = _file(model)
@@ -71,7 +71,8 @@ def show(model: str) -> None:
         "size": f"{told['bytes']:,} bytes",
     }
     head = Section(f"Model file {path.name}", "\n".join(f"  {name:<12}  {value}" for name, value in facts.items()))
-    render([head, *load(path).sections()], sys.stdout)
+    pages = [page for part in parts_of(load(path)) for page in part.sections()]
+    render([head, *pages], sys.stdout)
 
 
 @click.command()

@@ -61,7 +61,7 @@ def save(model: Estimator | Pipeline, path: StrPath, *, classes: Iterable[type[E
     tree = encoder.encode(model, "" if isinstance(model, Estimator) else "the pipeline")
     replies: dict[str, Any] = {}
     if snapshot.entrance(model) is not None:
-        for part in _parts(model):
+        for part in parts_of(model):
             check_state(part)
         found = snapshot.answers(model)
         replies = {method: encoder.encode(answer, f"the answer of {method}") for method, answer in found.items()}
@@ -160,17 +160,17 @@ def _load(path: Path, verify: bool, max_bytes: int, extra: Extra) -> Any:
     return model
 
 
-def _parts(model: Any) -> list[Any]:
+def parts_of(model: Any) -> list[Any]:
     """The model itself, or the estimators of a pipeline."""
     if not isinstance(model, Pipeline):
         return [model]
-    return [part for _, step in model.steps if step not in (None, "passthrough") for part in _parts(step)]
+    return [part for _, step in model.steps if step not in (None, "passthrough") for part in parts_of(step)]
 
 
 def _require_sound(model: Any, widest: int) -> None:
     """Check a model and the estimators inside it; ``widest`` is the largest dimension of any stored array."""
     if isinstance(model, Pipeline):
-        for part in _parts(model):
+        for part in parts_of(model):
             _require_sound(part, widest)
         return
     schema = getattr(model, "schema_", None)
