@@ -316,14 +316,14 @@ def test_every_command_has_help():
 def test_a_pipeline_is_shown_and_predicts(call, weather_csv, tmp_path):
     from sklearn.pipeline import make_pipeline
 
-    from tilth import NaiveBayes, OneHot, save
+    from tilth import BernoulliNB, OneHot, save
 
     weather = load("weather").frame
-    pipe = make_pipeline(OneHot(), NaiveBayes()).fit(weather.drop(columns="Play"), weather["Play"])
+    pipe = make_pipeline(OneHot(), BernoulliNB()).fit(weather.drop(columns="Play"), weather["Play"])
     path = save(pipe, tmp_path / "pipe.tilth")
     code, out, _ = call("show", path)
     assert code == Exit.OK
-    assert "Pipeline of OneHot, NaiveBayes" in out
+    assert "Pipeline of OneHot, BernoulliNB" in out
     code, out, _ = call("predict", path, weather_csv)
     assert code == Exit.OK
     assert out.splitlines()[1:] == pipe.predict(weather.drop(columns="Play")).tolist()
