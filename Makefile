@@ -57,6 +57,7 @@ layers: $(VENV)/tools-dev ## imports point down
 docs: $(VENV)/installed ## generated pages and stubs are up to date
 	@$(BIN)/python scripts/coverage_rows.py --check
 	@$(BIN)/python scripts/public_names.py --check
+	@$(BIN)/python scripts/model_page.py --check
 
 sanitize: $(VENV)/tools-dev ## C++ tests under address and undefined-behaviour sanitizers
 	@$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DTILTH_SANITIZE=ON

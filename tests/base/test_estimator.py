@@ -17,6 +17,7 @@ import tilth
 from tilth import NaiveBayes, OneRClassifier, ZeroRClassifier, chunks
 from tilth.data.datasets import load, make_mixed
 from tilth.errors import CODES, DataWarning, ModelWarning, SchemaError
+from tilth.models.catalogue import all_estimators
 
 
 @pytest.fixture(scope="module")
@@ -195,6 +196,10 @@ def test_declarations_speak():
     )
     assert "one pass" in str(NaiveBayes().complexity())
     assert NaiveBayes().traits.supervision == "supervised"
+    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
+    assert "Reinforcement learning is out of scope" in page
+    for name, cls in all_estimators().items():
+        assert f"| {name} | {cls.card.traits.supervision} |" in page, f"{name}: run scripts/model_page.py"
 
 
 @pytest.mark.covers("R-28")

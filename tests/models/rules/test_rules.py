@@ -97,7 +97,6 @@ def test_unseen_level_answers_like_zero_r(weather):
     assert made.tolist() == ["Yes"]
 
 
-@pytest.mark.covers("R-24")
 def test_one_column_cannot_learn_an_interaction():
     X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 10, dtype=float)
     y = (X[:, 0] != X[:, 1]).astype(int)
