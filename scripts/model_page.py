@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from generated import write_or_check
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "models.md"
 sys.path.insert(0, str(ROOT / "src"))
@@ -44,16 +46,5 @@ def page() -> str:
     return "".join(parts)
 
 
-def main() -> int:
-    """Write or check the page."""
-    if "--check" in sys.argv[1:]:
-        if not PAGE.exists() or PAGE.read_text() != page():
-            print("docs/models.md is stale: run python scripts/model_page.py")
-            return 1
-        return 0
-    PAGE.write_text(page())
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(PAGE, page))

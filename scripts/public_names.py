@@ -8,6 +8,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from generated import write_or_check
+
 ROOT = Path(__file__).resolve().parents[1]
 STUB = ROOT / "src" / "tilth" / "__init__.pyi"
 sys.path.insert(0, str(ROOT / "src"))
@@ -28,16 +30,5 @@ def stub() -> str:
     return "\n".join(lines)
 
 
-def main() -> int:
-    """Write or check the stub."""
-    if "--check" in sys.argv[1:]:
-        if not STUB.exists() or STUB.read_text() != stub():
-            print("src/tilth/__init__.pyi is stale: run python scripts/public_names.py")
-            return 1
-        return 0
-    STUB.write_text(stub())
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(STUB, stub))
