@@ -286,3 +286,46 @@ def test_names_are_reachable():
 def test_predict_is_the_class_of_largest_probability(name, titanic):
     model = getattr(tilth, name)(kinds={"passenger_id": "aside"}).fit(titanic, "survived")
     assert (model.predict(titanic) == model.classes_[model.predict_proba(titanic).argmax(axis=1)]).all()
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [np.array([True, False]), np.array([1, 2]), np.array(["a", "b"]), pd.Categorical([3, 7]), np.array([0.0, 1.0])],
+)
+def test_labels_of_any_type_in_chunks(labels):
+    frame = pd.DataFrame({"x": np.arange(40.0) % 7, "y": labels[np.arange(40) // 3 % 2]})
+    parts = NaiveBayes().fit_chunks(chunks(frame, "y", rows=9))
+    whole = NaiveBayes().fit(frame, "y")
+    assert parts.classes_.tolist() == whole.classes_.tolist()
+    assert parts.predict_proba(frame) == pytest.approx(whole.predict_proba(frame))
+
+
+def test_weights_and_labels_of_chunks_are_checked():
+    frame = pd.DataFrame({"x": [1.0, 2.0, 4.0, 3.0], "w": [1.0, 2.0, 0.0, 0.0], "y": list("abab")})
+    model = NaiveBayes().fit_chunks(
+        chunks(frame.assign(x=[1.0, 2.0, 3.0, 5.0], w=[1.0, 1.0, 2.0, 1.0]), "y", weight="w", rows=2)
+    )
+    assert model.class_count_.tolist() == [3.0, 2.0]
+    with pytest.raises(ValueError, match="finite and not negative"):
+        NaiveBayes().fit_chunks(chunks(frame.assign(w=-1.0), "y", weight="w", rows=2))
+    with pytest.raises(ValueError, match="labels are missing"):
+        NaiveBayes().fit_chunks(chunks(frame.assign(y=["a", None, "b", "a"]), "y", rows=2))
+
+
+def test_explanations_speak_of_the_users_columns(titanic):
+    model = tilth.GaussianNB().fit(titanic, "survived")
+    assert "embarked=S" in model.plan_.outputs
+    explained = model.explain(titanic.head(3))
+    assert explained.columns == ["pclass", "sex", "age", "sib_sp", "parch", "fare", "embarked"]
+    assert explained.cells[0][1] == "male"
+    assert explained.scores == pytest.approx(model.predict_joint_log_proba(titanic.head(3)))
+
+
+def test_sparse_rows_are_checked_like_others():
+    from scipy.sparse import csr_matrix
+
+    dense = np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 1.0]])
+    model = tilth.MultinomialNB().fit(dense, [0, 1, 0])
+    assert model.check(csr_matrix(dense * 2))["column"].tolist() == ["x0", "x1"]
+    assert model.explain(csr_matrix(dense)).columns == ["x0", "x1"]
+    assert tilth.MultinomialNB().fit(csr_matrix(dense), [0, 1, 0]).check(csr_matrix(dense * 2)).empty

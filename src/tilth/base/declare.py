@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 Supervision = Literal["supervised", "unsupervised", "semi-supervised", "none"]
 Concept = Literal["classification", "regression", "clustering", "association", "transformation", "anomaly", "sequence"]
-#: Reinforcement learning is the one branch of the taxonomy that is out of scope.
-SUPERVISION = ("supervised", "unsupervised", "semi-supervised", "none")
 
 
 @dataclass(frozen=True)
@@ -119,6 +117,13 @@ class Section:
             "advice": self.advice,
             "code": self.code,
         }
+
+
+def cell_text(value: Any) -> str:
+    """A cell as a person reads it."""
+    if value is None or value != value:
+        return "missing"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 @dataclass

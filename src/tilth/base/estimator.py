@@ -24,8 +24,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from tilth import _core
-from tilth.base.columns import align, examine, remarks_frame, require_rows, settle
-from tilth.base.declare import Assumption, Card, Complexity, Recipe, Section, Traits
+from tilth.base.columns import Remark, align, examine, remarks_frame, require_rows, settle
+from tilth.base.declare import Assumption, Card, Complexity, Explanation, Recipe, Section, Traits, cell_text
 from tilth.base.target import (
     Target,
     check_weight,
@@ -213,14 +213,25 @@ class Estimator(BaseEstimator):
 
     def _table(self, X: Any, warn: bool = True) -> Table:
         """New rows as the model sees them: aligned, typed, examined, converted."""
+        return self._converted(self._typed(X, warn))
+
+    def _typed(self, X: Any, warn: bool = True) -> Table:
+        """New rows in the user's own columns; remarks about them become warnings."""
+        table, remarks = self._examined(X, far_only=True)
+        for remark in remarks if warn and self.looks_at_rows else ():
+            handled = "; it counts as missing" if remark.code == "W101" else "; the answer is an extrapolation"
+            warn_data(remark.code, f"{type(self).__name__}: {remark.text}{handled}.")
+        return table
+
+    def _examined(self, X: Any, far_only: bool) -> tuple[Table, list[Remark]]:
         raw = self._aligned(X)
         if raw.is_sparse:
             raw = align(read(raw.matrix.toarray()), self.schema_, type(self).__name__)
         table = raw.typed(self.schema_)
-        remarks = examine(table, raw, self.schema_, far_only=True)
-        for remark in remarks if warn and self.looks_at_rows else ():
-            handled = "; it counts as missing" if remark.code == "W101" else "; the answer is an extrapolation"
-            warn_data(remark.code, f"{type(self).__name__}: {remark.text}{handled}.")
+        return table, examine(table, raw, self.schema_, far_only)
+
+    def _converted(self, table: Table) -> Table:
+        """Typed rows after the plan."""
         table = self.plan_.apply(table)
         self._require_nonnegative(table)
         return settle(table, self.accepts, self.schema_, type(self).__name__)
@@ -236,9 +247,7 @@ class Estimator(BaseEstimator):
 
     def check(self, X: Any) -> pd.DataFrame:
         """Compare new rows with the training table: unseen levels and every value outside the observed range."""
-        raw = self._aligned(X)
-        table = raw.typed(self.schema_)
-        return remarks_frame(examine(table, raw, self.schema_, far_only=False))
+        return remarks_frame(self._examined(X, far_only=False)[1])
 
     # ------------------------------------------------------------------------------------------------- speaking
 
@@ -256,7 +265,17 @@ class Estimator(BaseEstimator):
             Section(type(self).__name__, f"{type(self).card.summary}\n\n{self.traits}.", settings),
             Section("Recipe", str(self.recipe())),
             Section("Plan", str(self.plan_)),
+            *self._assumption_pages(),
         ]
+
+    def _assumption_pages(self) -> list[Section]:
+        import pandas as pd
+
+        rows = [(a.text, a.consequence, f"{a.check}()" if a.check else "") for a in self.assumptions()]
+        if not rows:
+            return []
+        frame = pd.DataFrame(rows, columns=["assumption", "when it fails", "check"])
+        return [Section("Assumptions", "; ".join(type(self).card.references), frame)]
 
     def summary(self) -> str:
         """The fitted model in words."""
@@ -295,7 +314,7 @@ class Predictor(Estimator):
         """Set the fitted attributes."""
         raise NotImplementedError
 
-    def grow(self, statistic: Any, classes_before: int) -> Any:
+    def grow(self, statistic: Any) -> Any:
         """The statistic with room for levels that a later part brought; only models that allow it override this."""
         return statistic
 
@@ -360,7 +379,7 @@ class Predictor(Estimator):
             self.plan_ = dataclasses.replace(self.plan_, schema=self.schema_)
             table = settle(self.plan_.apply(raw.typed(self.schema_)), self.accepts, self.schema_, owner)
             self._require_nonnegative(table)
-            statistic = self.grow(statistic, statistic_classes(self))
+            statistic = self.grow(statistic)
         self.absorb(statistic, table, codes, weight)
         self.statistic_ = statistic
         self.conclude(statistic)
@@ -372,6 +391,18 @@ class Predictor(Estimator):
         if self.accepts.sparse and not self.schema_.columns and is_sparse(X):
             return self._aligned(X).matrix
         return self._table(X)
+
+    def _explanation(self, typed: Table, names: list[str], values: Array, base: Array) -> Explanation:
+        """Terms of the columns the model sees, summed into the columns the user gave."""
+        origin = self.plan_.origin()
+        owners = np.array([origin.get(name, name) for name in names], dtype=object)
+        columns = list(dict.fromkeys(owners))
+        if len(columns) < len(names):
+            values = np.stack([values[:, :, owners == c].sum(axis=2) for c in columns], axis=2)
+        labels = {c.name: c.labels() for c in typed.columns}
+        shown = [[cell_text(v) for v in labels[c]] if c in labels else [""] * len(values) for c in columns]
+        classes = self.classes_.tolist() if hasattr(self, "classes_") else ["prediction"]
+        return Explanation(values, base, columns, classes, [list(row) for row in zip(*shown, strict=True)])
 
     @whole_or_nothing
     def fit_chunks(self, chunks: Chunks, *, backend: str = "serial", workers: int | None = None) -> Self:
@@ -393,7 +424,8 @@ class Predictor(Estimator):
         first = next(iter(chunks), None)
         if first is None:
             raise ValueError(f"Found array with 0 sample(s) while a minimum of 1 is required by {owner}.")
-        self.plan_, _ = self._plan(schema).fit(align(first.table, schema, owner).typed(schema), first.weight)
+        weight = check_weight(first.weight, first.table.n_rows, owner, is_part=True)
+        self.plan_, _ = self._plan(schema).fit(align(first.table, schema, owner).typed(schema), weight)
 
         def update(statistic: Any, chunk: Any) -> None:
             table = self.plan_.apply(align(chunk.table, schema, owner).typed(schema))
@@ -401,7 +433,7 @@ class Predictor(Estimator):
             table = settle(table, self.accepts, schema, owner)
             values = one_dimensional(chunk.target, chunk.table.n_rows, owner)
             codes = self._encode_target(values, getattr(self, "classes_", None))
-            self.absorb(statistic, table, codes, chunk.weight)
+            self.absorb(statistic, table, codes, check_weight(chunk.weight, chunk.table.n_rows, owner, is_part=True))
 
         statistic = fold(
             self.statistic, chunks, update, backend=backend, workers=workers, title=f"{owner}: reading rows"
@@ -409,11 +441,6 @@ class Predictor(Estimator):
         self.statistic_ = statistic
         self.conclude(statistic)
         return self
-
-
-def statistic_classes(model: Any) -> int:
-    """Number of classes of a fitted classifier (1 for a regressor)."""
-    return len(getattr(model, "classes_", [0]))
 
 
 def take_rows(raw: RawTable, index: Array) -> RawTable:

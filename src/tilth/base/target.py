@@ -172,8 +172,11 @@ def numbers_of(values: Target, owner: str) -> NDArray[np.float64]:
     return out
 
 
-def check_weight(weight: Any, n_rows: int, owner: str) -> NDArray[np.float64] | None:
-    """Sample weights as finite non-negative numbers, one per row; None means one each."""
+def check_weight(weight: Any, n_rows: int, owner: str, *, is_part: bool = False) -> NDArray[np.float64] | None:
+    """Sample weights as finite non-negative numbers, one per row; None means one each.
+
+    A part of the data may have no weight at all; the whole must have some.
+    """
     if weight is None:
         return None
     values = np.asarray(weight, dtype=np.float64)
@@ -185,6 +188,6 @@ def check_weight(weight: Any, n_rows: int, owner: str) -> NDArray[np.float64] | 
         raise ValueError(f"sample_weight.shape == {values.shape}, expected ({n_rows},)!")
     if not np.isfinite(values).all() or (values < 0).any():
         raise ValueError(f"{owner}: sample weights must be finite and not negative.")
-    if not (values > 0).any():
+    if not is_part and not (values > 0).any():
         raise ValueError(f"{owner}: all sample weights are zero, so there is nothing to learn from.")
     return values

@@ -55,7 +55,9 @@ class Overview:
             raise ValueError(
                 f"{owner}: the target has more than {MOST_CLASSES} different values; it is no set of classes."
             )
-        return np.array(sorted(self.targets))
+        if None in self.targets:
+            raise ValueError("Input y contains NaN: some labels are missing; drop those rows.")
+        return np.array(list(self.targets), dtype=object)
 
 
 MOST_CLASSES = 10_000
@@ -125,9 +127,8 @@ class Chunks:
             overview.named = chunk.table.named
             overview.summaries = _added(overview.summaries, summarise(chunk.table))
             if chunk.target is not None and len(overview.targets) <= MOST_CLASSES:
-                overview.targets |= set(
-                    np.unique(chunk.target.astype(str) if chunk.target.dtype == object else chunk.target).tolist()
-                )
+                values = chunk.target
+                overview.targets |= set(values.tolist() if values.dtype == object else np.unique(values).tolist())
         return overview
 
     def overview(self) -> Overview:

@@ -47,11 +47,6 @@ class ColumnSpec:
         """What the column is called in a typed table: itself, or the parts of a date."""
         return [f"{self.name}.{part}" for part in DATE_PARTS] if self.expand_date else [self.name]
 
-    @property
-    def all_missing(self) -> bool:
-        """Whether no cell held a value."""
-        return self.n_rows > 0 and self.n_missing == self.n_rows
-
 
 @dataclass(frozen=True)
 class Schema:

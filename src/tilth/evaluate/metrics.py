@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-Codes = NDArray[np.int32]
 
 #: Smallest probability that log loss distinguishes from zero.
 TINY = float(np.finfo(np.float64).eps)

@@ -154,7 +154,7 @@ class NaiveBayes(GenerativeClassifier):
         """Count."""
         statistic.update(table, target, weight)
 
-    def grow(self, statistic: ProductStatistic, classes_before: int) -> ProductStatistic:
+    def grow(self, statistic: ProductStatistic) -> ProductStatistic:
         """Make room for levels that a later part of the data brought."""
         self._remember(self.plan_.apply(_empty_table(self.schema_)))
         return statistic.grow([len(k.levels) for k in self.column_kinds_ if k.name != "numeric"])
@@ -225,11 +225,9 @@ class NaiveBayes(GenerativeClassifier):
 
     def explain(self, X: Any) -> Explanation:
         """How much each column speaks for each class: log p(x_j | y); with the prior they sum to the log-odds."""
-        table = self._table(X)
-        names, values = self.product_.terms(table)
-        base = self.class_log_priors()
-        cells = [[_cell(v) for v in row] for row in zip(*(c.labels() for c in table.columns), strict=True)]
-        return Explanation(values, base, names, self.classes_.tolist(), cells)
+        typed = self._typed(X)
+        names, values = self.product_.terms(self._converted(typed))
+        return self._explanation(typed, names, values, self.class_log_priors())
 
     def tables(self) -> dict[str, Any]:
         """What was counted, per column: counts and probabilities of levels, mean and sd of numbers, by class."""
@@ -354,12 +352,6 @@ def _empty_table(schema: Schema) -> Table:
             empty = np.empty(0) if spec.kind.name == "numeric" else np.empty(0, dtype=np.int32)
             columns.append(Column(spec.name, spec.kind, empty))
     return Table(columns, 0)
-
-
-def _cell(value: Any) -> str:
-    if value is None or value != value:
-        return "missing"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 @declared

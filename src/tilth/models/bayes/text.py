@@ -24,7 +24,6 @@ from tilth.base import (
     Recipe,
     Traits,
 )
-from tilth.data.table import Table
 from tilth.engines.mixture.sums import ClassSums, linear_scores
 from tilth.params import declared, param
 
@@ -92,11 +91,9 @@ class CountNB(GenerativeClassifier):
 
     def explain(self, X: Any) -> Explanation:
         """Contribution of each column to the log joint of each class (dense: meant for a few rows)."""
-        rows = self._rows(X)
-        dense = rows.numbers() if isinstance(rows, Table) else rows.toarray()
-        names = rows.names if isinstance(rows, Table) else list(self.schema_.names)
-        values, base = self._terms(np.asarray(dense, dtype=np.float64))
-        return Explanation(values, base, names, self.classes_.tolist(), [[f"{v:g}" for v in row] for row in dense])
+        typed = self._typed(X)
+        table = self._converted(typed)
+        return self._explanation(typed, table.names, *self._terms(np.asarray(table.numbers(), dtype=np.float64)))
 
     def _terms(self, counts: Floats) -> tuple[Floats, Floats]:
         raise NotImplementedError

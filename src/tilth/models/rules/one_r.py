@@ -84,7 +84,7 @@ class OneRClassifier(Classifier):
         """Count."""
         statistic.update(table, target, weight)
 
-    def grow(self, statistic: RuleStatistic, classes_before: int) -> RuleStatistic:
+    def grow(self, statistic: RuleStatistic) -> RuleStatistic:
         """Room for levels that a later part brought."""
         return statistic.grow([len(k.levels) for _, k in self._columns(self.schema_) if k.name != "numeric"])
 
@@ -131,11 +131,9 @@ class OneRClassifier(Classifier):
 
     def explain(self, X: Any) -> Explanation:
         """The single column's log share of each class; all other columns contribute nothing."""
-        table = self._table(X)
-        values = np.zeros((table.n_rows, len(self.classes_), 1))
-        values[:, :, 0] = np.log(np.maximum(self.probabilities(table), 1e-300))
-        cells = [[str(v)] for v in table[self.feature_].labels()]
-        return Explanation(values, np.zeros(len(self.classes_)), [self.feature_], self.classes_.tolist(), cells)
+        typed = self._typed(X)
+        values = np.log(np.maximum(self.probabilities(self._converted(typed)), 1e-300))[:, :, None]
+        return self._explanation(typed, [self.feature_], values, np.zeros(len(self.classes_)))
 
     def sections(self) -> list[Section]:
         """The rule, and the errors of every column."""
