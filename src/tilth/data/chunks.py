@@ -57,7 +57,8 @@ class Overview:
             )
         if None in self.targets:
             raise ValueError("Input y contains NaN: some labels are missing; drop those rows.")
-        return np.array(list(self.targets), dtype=object)
+        # Sorted within a type, so that the order never depends on hashing; a mix of types is refused by the model.
+        return np.array(sorted(self.targets, key=lambda v: (type(v).__name__, v)), dtype=object)
 
 
 MOST_CLASSES = 10_000
