@@ -65,6 +65,8 @@ constexpr const char* dtype_name() {
     if constexpr (std::is_same_v<T, double>) return "float64";
     if constexpr (std::is_same_v<T, std::int32_t>) return "int32";
     if constexpr (std::is_same_v<T, std::int64_t>) return "int64";
+    if constexpr (std::is_same_v<T, std::uint8_t>) return "uint8";
+    if constexpr (std::is_same_v<T, std::uint64_t>) return "uint64";
 }
 
 inline void need_size(Index size, Index wanted, const char* who, const char* name, const char* meaning) {

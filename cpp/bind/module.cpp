@@ -20,4 +20,8 @@ NB_MODULE(_core, m) {
     bind::sparse_kernels(m);
     bind::mixture_kernels(m);
     bind::tree_kernels(m);
+    bind::tree_grow_kernels(m);
+    bind::tree_predict_kernels(m);
+    bind::tree_gradient_kernels(m);
+    bind::tree_isolate_kernels(m);
 }

@@ -9,5 +9,9 @@ void stats_kernels(nanobind::module_& m);
 void sparse_kernels(nanobind::module_& m);
 void mixture_kernels(nanobind::module_& m);
 void tree_kernels(nanobind::module_& m);
+void tree_grow_kernels(nanobind::module_& m);
+void tree_predict_kernels(nanobind::module_& m);
+void tree_gradient_kernels(nanobind::module_& m);
+void tree_isolate_kernels(nanobind::module_& m);
 
 }  // namespace tilth::bind

@@ -47,3 +47,80 @@ def add_table(codes: _Codes, offsets: _Longs, log_prob: _Floats, out: _Floats) -
 def row_softmax(scores: _Floats) -> tuple[_Floats, _Floats]: ...
 def row_argmax(scores: _Floats) -> _Longs: ...
 def bucket_values(counts: _Floats, min_bucket: float) -> _Longs: ...
+def isolation_trees(
+    numbers: _Real,
+    codes: _Codes,
+    levels: _Longs,
+    upto: _Floats | None,
+    subsample: int,
+    max_depth: int,
+    columns: int,
+    seeds: NDArray[np.uint64],
+) -> tuple[
+    _Longs, NDArray[np.uint8], _Codes, _Floats, _Longs, _Codes, _Codes, _Codes, _Floats, _Floats, NDArray[np.uint64]
+]: ...
+def mean_path_length(n: float) -> float: ...
+def squared_gradient(y: _Floats, score: _Floats, weight: _Floats | None, gradient: _Floats) -> None: ...
+def logistic_gradient(
+    y: _Floats, score: _Floats, weight: _Floats | None, gradient: _Floats, hessian: _Floats
+) -> None: ...
+def softmax_gradient(
+    y: _Codes, score: _Floats, weight: _Floats | None, gradient: _Floats, hessian: _Floats
+) -> None: ...
+def add_leaves(score: _Floats, leaf: _Codes, value: _Floats) -> None: ...
+def leaf_quantiles(
+    value: _Floats, leaf: _Codes, q: float, n_leaves: int, weight: _Floats | None = None
+) -> _Floats: ...
+def rank_gradient(
+    gain: _Floats,
+    score: _Floats,
+    weight: _Floats | None,
+    order: _Codes,
+    start: _Longs,
+    top: int,
+    by_ndcg: bool,
+    gradient: _Floats,
+    hessian: _Floats,
+) -> None: ...
+def pack_trees(
+    test: NDArray[np.uint8],
+    column: _Codes,
+    threshold: _Floats,
+    subset: _Longs,
+    child: _Codes,
+    branches: _Codes,
+    missing: _Codes,
+    levels: _Codes | None = None,
+) -> NDArray[np.uint8]: ...
+def sum_trees(
+    numbers: _Real,
+    codes: _Codes,
+    packed: NDArray[np.uint8],
+    start: _Longs,
+    bits: NDArray[np.uint64],
+    value: _Floats,
+    weight: _Floats,
+    output: _Codes,
+    n_outputs: int,
+    scale: _Floats | None = None,
+) -> _Floats: ...
+def tree_leaves(
+    numbers: _Real,
+    codes: _Codes,
+    packed: NDArray[np.uint8],
+    start: _Longs,
+    bits: NDArray[np.uint64],
+    weight: _Floats,
+) -> _Codes: ...
+def tree_shap(
+    numbers: _Real,
+    codes: _Codes,
+    packed: NDArray[np.uint8],
+    start: _Longs,
+    bits: NDArray[np.uint64],
+    value: _Floats,
+    weight: _Floats,
+    output: _Codes,
+    n_outputs: int,
+    n_columns: int,
+) -> tuple[_Floats, _Floats]: ...

@@ -130,8 +130,8 @@ def cell_text(value: Any) -> str:
 class Explanation:
     """Why each row got its answer: ``score[i, c] = base[c] + sum_j values[i, c, j]`` over the user's own columns j.
 
-    For a classifier softmax(score) is the probability, so differences of scores are log-odds. For a regressor there is
-    one "class" and the score is the prediction.
+    A regressor has one "class". ``scale`` says what a score is: with ``"log"`` softmax(score) are the probabilities, so
+    that differences of scores are log-odds; with ``"answer"`` the score is the probability or the prediction itself.
     """
 
     values: NDArray[np.float64]
@@ -139,6 +139,7 @@ class Explanation:
     columns: list[str]
     classes: list[Any]
     cells: list[list[str]] = field(default_factory=list)
+    scale: Literal["log", "answer"] = "log"
 
     @property
     def scores(self) -> NDArray[np.float64]:
@@ -151,7 +152,10 @@ class Explanation:
         return np.asarray(self.values[:, a] - self.values[:, b])
 
     def frame(self, row: int = 0, label: Any = None, against: Any = None) -> pd.DataFrame:
-        """Contributions to the log-odds of ``label`` (default: the winner) over ``against`` (default: runner-up)."""
+        """Contributions to the lead of ``label`` (default: the winner) over ``against`` (default: the runner-up).
+
+        On the log scale the lead is the log-odds, else the difference of the two probabilities.
+        """
         import pandas as pd
 
         scores = self.scores[row]

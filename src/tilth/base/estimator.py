@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from tilth import _core
@@ -70,6 +71,16 @@ def whole_or_nothing(method: F) -> F:
             raise
 
     return cast(F, guarded)
+
+
+def _learns_in_parts(model: Any) -> bool:
+    if type(model).fold != "once":
+        raise AttributeError(f"{type(model).__name__} cannot learn in parts (fold = {type(model).fold!r}).")
+    return True
+
+
+#: A method that only models of a single fold have; scikit-learn's tools ask by ``hasattr``.
+_if_learned_in_parts = cast(Callable[[F], F], available_if(_learns_in_parts))
 
 
 @declared
@@ -292,6 +303,14 @@ class Estimator(BaseEstimator):
 class Predictor(Estimator):
     """A model of a target: the training paths shared by classifiers and regressors."""
 
+    #: Whether the target may be several numbers per row, n x m.
+    multi_output: ClassVar[bool] = False
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self.multi_output
+        return tags
+
     def _encode_target(self, y: Target, classes: Any = None) -> Array:
         raise NotImplementedError
 
@@ -343,7 +362,7 @@ class Predictor(Estimator):
         owner = type(self).__name__
         raw, target, name = split_target(X, y, owner)
         require_rows(raw, owner)
-        values = one_dimensional(target, raw.n_rows, owner)
+        values = one_dimensional(target, raw.n_rows, owner, or_matrix=self.multi_output)
         weight = check_weight(sample_weight, raw.n_rows, owner)
         if weight is not None and (weight == 0).any():
             # A row of weight zero is a row that is not there: its levels and ranges must not be learned either.
@@ -351,14 +370,13 @@ class Predictor(Estimator):
             raw, values, weight = take_rows(raw, keep), values[keep], weight[keep]
         return raw, values, weight, name
 
+    @_if_learned_in_parts
     @whole_or_nothing
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows, keeping what was learned; the first call may name all classes.
 
         Levels not met before are added. What a conversion step learned (a median, say) stays that of the first call.
         """
-        if type(self).fold != "once":
-            raise TypeError(f"{type(self).__name__} cannot learn in parts (fold = {type(self).fold!r}).")
         owner = type(self).__name__
         if not hasattr(self, "statistic_"):
             if hasattr(self, "schema_"):

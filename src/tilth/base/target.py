@@ -56,13 +56,15 @@ def split_target(X: Any, y: Any, owner: str) -> tuple[RawTable, Any, str | None]
     return table, y, name if isinstance(name, str) else None
 
 
-def one_dimensional(y: Any, n_rows: int, owner: str) -> Target:
-    """The target as a one-dimensional array of the right length."""
+def one_dimensional(y: Any, n_rows: int, owner: str, *, or_matrix: bool = False) -> Target:
+    """The target as a one-dimensional array of the right length, or as n x m where a model takes several numbers."""
     if isinstance(y, Labels):
         return y
     values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
     if values.dtype.kind == "c":
         raise ValueError("Complex data not supported: the target y must be real.")
+    if values.ndim == 2 and values.shape[1] == 1 and or_matrix:
+        values = values.ravel()
     if values.ndim == 2 and values.shape[1] == 1:
         from sklearn.exceptions import DataConversionWarning
 
@@ -72,7 +74,7 @@ def one_dimensional(y: Any, n_rows: int, owner: str) -> Target:
             stacklevel=4,
         )
         values = values.ravel()
-    if values.ndim != 1:
+    if values.ndim != 1 and not (or_matrix and values.ndim == 2 and values.shape[1]):
         raise ValueError(f"{owner}: y should be a 1d array, got an array of shape {values.shape} instead.")
     if len(values) != n_rows:
         raise ValueError(

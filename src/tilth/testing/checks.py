@@ -317,11 +317,8 @@ def check_speaking(model: Estimator) -> None:
             explanation = found.explain(data.X)
             scores = explanation.scores
             if isinstance(found, Classifier):
-                same(
-                    _core.row_softmax(np.ascontiguousarray(scores))[0],
-                    found.predict_proba(data.X),
-                    "explain does not sum to the answer",
-                )
+                shares = _core.row_softmax(np.ascontiguousarray(scores))[0] if explanation.scale == "log" else scores
+                same(shares, found.predict_proba(data.X), "explain does not sum to the answer")
             else:
                 same(scores[:, 0], found.predict(data.X), "explain does not sum to the answer")
             assert str(explanation)

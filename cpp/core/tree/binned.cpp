@@ -1,0 +1,614 @@
+#include "tree/binned.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "common/parallel.hpp"
+#include "tree/packed_scan.hpp"
+
+namespace tilth::tree {
+
+namespace {
+
+constexpr Index few_rows = 512;               // below, a histogram of every column costs more than it saves
+constexpr Index largest_histogram = 1 << 22;  // words; above, histograms are not kept
+constexpr Index slab_rows = 65536;
+constexpr double least_share = 1e-6;          // a smaller share of a row is dropped
+
+// Where the bins of a row `ahead` of the current one lie, fetched before they are needed.
+constexpr Index ahead = 16;
+
+template <class Bin>
+void add_packed(const Bin* __restrict bins, Index p, const Index* __restrict first, const std::int32_t* rows, Index from,
+                Index to, const Cell* __restrict payload, Cell* __restrict cells) {
+    for (Index i = from; i < to; ++i) {
+        const Index r = rows ? rows[i] : i;
+        if (rows && i + ahead < to) __builtin_prefetch(bins + rows[i + ahead] * p);
+        const Bin* __restrict b = bins + r * p;
+        const Cell v = payload[r];
+        Index j = 0;
+        for (; j + 4 <= p; j += 4) {
+            cells[first[j] + b[j]] += v;
+            cells[first[j + 1] + b[j + 1]] += v;
+            cells[first[j + 2] + b[j + 2]] += v;
+            cells[first[j + 3] + b[j + 3]] += v;
+        }
+        for (; j < p; ++j) cells[first[j] + b[j]] += v;
+    }
+}
+
+// Adds row r to a wide cell.
+inline void add_wide(const Payload& payload, const Cell* rows, Index r, Cell times, Cell* cell) {
+    if (payload.by_class()) {
+        const int code = payload.goal().codes[r];
+        if (payload.counts_apart()) cell[0] += payload.count_step() * times;
+        cell[code + payload.counts_apart()] += rows[r];
+        return;
+    }
+    const int words = payload.words();
+    for (int i = 0; i < words; ++i) cell[i] += rows[r * words + i];
+}
+
+inline void add_share(const Payload& payload, Index r, double share, Cell* cell) {
+    const auto part = [share](Cell whole) { return static_cast<Cell>(std::llround(share * static_cast<double>(whole))); };
+    const Cell* row = payload.row(r);
+    if (payload.by_class()) {
+        cell[0] += part(payload.count_step());
+        cell[1 + payload.goal().codes[r]] += part(row[0]);
+        return;
+    }
+    for (int i = 0; i < payload.words(); ++i) cell[i] += part(row[i]);
+}
+
+}  // namespace
+
+template <class Bin>
+BinnedRows<Bin>::BinnedRows(BinMatrix<Bin> bins, const Columns& columns, const Payload& payload,
+                            const Settings& settings, const std::uint16_t* times, const std::int32_t* some_rows,
+                            Index n_some)
+    : bins_(bins), columns_(columns), payload_(payload), settings_(settings), times_(times), all_rows_(false),
+      fast_(can_scan_packed(payload, settings)) {
+    if (times) {
+        const int words = payload.row_words();
+        drawn_.resize(bins.rows * words);
+        rows_.reserve(bins.rows);
+        for (Index i = 0; i < bins.rows; ++i) {
+            for (int w = 0; w < words; ++w) drawn_[i * words + w] = payload.row(i)[w] * times[i];
+            if (times[i]) rows_.push_back(static_cast<std::int32_t>(i));
+        }
+    } else if (some_rows) {
+        rows_.assign(some_rows, some_rows + n_some);
+    } else {
+        all_rows_ = true;
+        rows_.resize(bins.rows);
+        for (Index i = 0; i < bins.rows; ++i) rows_[i] = static_cast<std::int32_t>(i);
+    }
+    scratch_.resize(rows_.size());
+}
+
+template <class Bin>
+Node BinnedRows<Bin>::root(std::uint64_t seed) {
+    Node node;
+    node.end = static_cast<Index>(rows_.size());
+    node.sums.seed = seed;
+    if (fractional()) {
+        node.own_rows = rows_;
+        node.share.resize(rows_.size());
+        for (Index i = 0; i < node.end; ++i) node.share[i] = times_ ? times_[rows_[i]] : 1.0;
+    }
+    if (!settings_.reuse || !settings_.interactions.empty()) node.used.assign(columns_.count(), 0);
+    sum_rows(node);
+    settle_sums(node);
+    root_weight_ = weight(node.sums.lanes.data());
+    return node;
+}
+
+template <class Bin>
+bool BinnedRows<Bin>::keeps_histogram(Index n_rows) const {
+    return !fractional() && settings_.max_features == 0 && n_rows >= few_rows &&
+           columns_.cells() * payload_.words() <= largest_histogram;
+}
+
+template <class Bin>
+void BinnedRows<Bin>::fill_histogram(const Node& node, std::vector<Cell>& cells, bool alone) const {
+    const Index size = (columns_.cells() + (sizeof(Bin) == 1 ? 256 : 0)) * payload_.words(), n = node.rows();
+    const Index parts = alone ? 1 : std::clamp<Index>(n * bins_.cols / 400'000, 1, max_threads());
+    cells.assign(size, 0);
+    std::vector<std::vector<Cell>> more(parts - 1);
+    const std::int32_t* rows = all_rows_ && n == bins_.rows ? nullptr : rows_.data() + node.begin;
+    const Cell* payload = payload_rows();
+    parallel_for(parts, parts > 1 ? serial_cells : 0, [&](Index part) {
+        if (part > 0) more[part - 1].assign(size, 0);
+        Cell* out = part > 0 ? more[part - 1].data() : cells.data();
+        const Index from = n * part / parts, to = n * (part + 1) / parts;
+        if (payload_.packed()) {
+            add_packed(bins_.data, bins_.cols, columns_.first.data(), rows, from, to, payload, out);
+            return;
+        }
+        const int words = payload_.words();
+        for (Index i = from; i < to; ++i) {
+            const Index r = rows ? rows[i] : i;
+            const Bin* b = bins_.row(r);
+            const Cell times = times_ ? times_[r] : 1;
+            for (Index j = 0; j < bins_.cols; ++j)
+                add_wide(payload_, payload, r, times, out + (columns_.first[j] + b[j]) * words);
+        }
+    });
+    for (const std::vector<Cell>& other : more)
+        for (Index i = 0; i < size; ++i) cells[i] += other[i];
+}
+
+// Lanes of the node from its sums.
+template <class Bin>
+void BinnedRows<Bin>::settle_sums(Node& node) const {
+    node.sums.lanes.assign(payload_.lanes(), 0.0);
+    payload_.unpack(node.total.data(), node.sums.lanes.data());
+    const double counted = node.sums.lanes[0];
+    node.sums.rows_scale = payload_.rows_estimated() && counted > 0 ? static_cast<double>(node.rows()) / counted : 1.0;
+}
+
+template <class Bin>
+void BinnedRows<Bin>::sum_rows(Node& node) const {
+    node.total.assign(payload_.words(), 0);
+    const Cell* payload = payload_rows();
+    if (fractional()) {
+        for (std::size_t i = 0; i < node.own_rows.size(); ++i)
+            add_share(payload_, node.own_rows[i], node.share[i], node.total.data());
+    } else if (payload_.packed()) {
+        for (Index i = node.begin; i < node.end; ++i) node.total[0] += payload[rows_[i]];
+    } else {
+        for (Index i = node.begin; i < node.end; ++i)
+            add_wide(payload_, payload, rows_[i], times_ ? times_[rows_[i]] : 1, node.total.data());
+    }
+}
+
+// Sums of the children: of the largest, what the others leave of the parent's.
+template <class Bin>
+void BinnedRows<Bin>::sum_children(const Node& node, std::vector<Node>& children) const {
+    const auto largest = std::max_element(children.begin(), children.end(),
+                                          [](const Node& a, const Node& b) { return a.rows() < b.rows(); });
+    for (Node& child : children) {
+        if (!fractional() && &child == &*largest) continue;
+        sum_rows(child);
+    }
+    if (!fractional()) {
+        largest->total = node.total;
+        for (const Node& child : children)
+            if (&child != &*largest)
+                for (int w = 0; w < payload_.words(); ++w) largest->total[w] -= child.total[w];
+    }
+    for (Node& child : children) settle_sums(child);
+}
+
+template <class Bin>
+void BinnedRows<Bin>::keep_sums(const Node& node, Grown& grown) const {
+    if (!fractional()) return;
+    const Goal& goal = payload_.goal();
+    grown.sums.assign(goal.classes() ? goal.k : 1 + 2 * goal.k, 0.0);
+    for (std::size_t i = 0; i < node.own_rows.size(); ++i) {
+        const Index r = node.own_rows[i];
+        const double w = goal.weight_of(r) * node.share[i];
+        if (goal.classes()) {
+            grown.sums[goal.codes[r]] += w;
+            continue;
+        }
+        grown.sums[0] += w;
+        for (int o = 0; o < goal.k; ++o) {
+            const double y = goal.numbers[r * goal.k + o];
+            grown.sums[1 + o] += goal.newton ? y * node.share[i] : y * w;
+            grown.sums[1 + goal.k + o] += y * y * w;
+        }
+    }
+}
+
+// Whether all rows have the same target, so that there is nothing to explain.
+template <class Bin>
+bool BinnedRows<Bin>::uniform(const Node& node) const {
+    const Goal& goal = payload_.goal();
+    const double* lanes = node.sums.lanes.data();
+    if (goal.classes()) {
+        double top = 0, all = 0;
+        for (int c = 0; c < goal.k; ++c) top = std::max(top, lanes[1 + c]), all += lanes[1 + c];
+        return top >= all * settings_.max_purity;
+    }
+    if (goal.newton) return false;
+    const std::int32_t* rows = fractional() ? node.own_rows.data() : rows_.data() + node.begin;
+    const Index n = fractional() ? static_cast<Index>(node.own_rows.size()) : node.rows();
+    for (Index i = 1; i < n; ++i)
+        for (int o = 0; o < goal.k; ++o)
+            if (goal.numbers[rows[i] * goal.k + o] != goal.numbers[rows[0] * goal.k + o]) return false;
+    return true;
+}
+
+template <class Bin>
+bool BinnedRows<Bin>::may_split(const Node& node) const {
+    const double rows = node.sums.lanes[0] * node.sums.rows_scale;
+    return (settings_.max_depth == 0 || node.depth < settings_.max_depth) && rows >= settings_.min_rows_split - 1e-9 &&
+           rows >= 2 * std::min(settings_.min_rows_leaf, 1.0) && !uniform(node);
+}
+
+// ------------------------------------------------------------------------------------------------ finding a split
+
+template <class Bin>
+void BinnedRows<Bin>::groups_of_histogram(const Cell* column, Index j, Groups& groups) const {
+    const Index size = columns_.size[j];
+    const int words = payload_.words();
+    groups.start(payload_.lanes(), size);
+    for (Index b = 0; b <= size; ++b) {
+        const Cell* cell = column + b * words;
+        bool any = false;
+        for (int w = 0; w < words; ++w) any |= cell[w] != 0;
+        if (!any) continue;
+        if (b == size) groups.has_missing = true;
+        payload_.unpack(cell, b == size ? groups.missing.data() : groups.add(b));
+    }
+}
+
+template <class Bin>
+void BinnedRows<Bin>::groups_of_rows(const Node& node, Index j, Workspace& work) const {
+    // Room for every value a byte can have: a bin that the column does not know then counts as missing.
+    const Index size = columns_.size[j], room = sizeof(Bin) == 1 ? 256 : size + 1, n_words = (room + 63) / 64;
+    const int words = payload_.words();
+    if (static_cast<Index>(work.cells.size()) < room * words) work.cells.resize(room * words, 0);
+    if (static_cast<Index>(work.occupied.size()) < n_words) work.occupied.resize(n_words, 0);
+    Cell* cells = work.cells.data();
+    std::uint64_t* occupied = work.occupied.data();
+    const Cell* payload = payload_rows();
+    const Bin* column = bins_.data + j;
+    const Index p = bins_.cols;
+    if (fractional()) {
+        for (std::size_t i = 0; i < node.own_rows.size(); ++i) {
+            const Index b = column[node.own_rows[i] * p];
+            occupied[b >> 6] |= std::uint64_t{1} << (b & 63);
+            add_share(payload_, node.own_rows[i], node.share[i], cells + b * words);
+        }
+    } else if (payload_.packed()) {
+        const std::int32_t* rows = rows_.data();
+        for (Index i = node.begin; i < node.end; ++i) {
+            const Index r = rows[i], b = column[r * p];
+            occupied[b >> 6] |= std::uint64_t{1} << (b & 63);
+            cells[b] += payload[r];
+        }
+    } else {
+        for (Index i = node.begin; i < node.end; ++i) {
+            const Index r = rows_[i], b = column[r * p];
+            occupied[b >> 6] |= std::uint64_t{1} << (b & 63);
+            add_wide(payload_, payload, r, times_ ? times_[r] : 1, cells + b * words);
+        }
+    }
+    Groups& groups = work.groups;
+    groups.start(payload_.lanes(), std::min(size, fractional() ? size : node.rows()) + 1);
+    for (Index w = 0; w < n_words; ++w) {
+        for (std::uint64_t bits = occupied[w]; bits; bits &= bits - 1) {
+            const Index b = w * 64 + std::countr_zero(bits);
+            if (b >= size) groups.has_missing = true;
+            payload_.unpack(cells + b * words, b >= size ? groups.missing.data() : groups.add(b));
+            std::fill(cells + b * words, cells + (b + 1) * words, Cell{0});
+        }
+        occupied[w] = 0;
+    }
+}
+
+// An ordered column whose sums are packed; false when missing values make it a case for the general search.
+// `dense` walks all bins, else only the occupied ones.
+template <class Bin>
+template <bool gini, bool dense>
+bool BinnedRows<Bin>::search_packed(const Node& node, Index j, const Cell* cells, const std::uint64_t* occupied,
+                                    Split& split) const {
+    const Index size = columns_.size[j];
+    PackedScan<gini> scan(settings_, node.sums, node.total[0], payload_.weight_unit(), payload_.sum_unit());
+    Cell left = 0;
+    Index seen = 0, last = -1, cut = -1, after = -1;
+    Index bins[sizeof(Bin) == 1 ? 256 : 1];
+    const bool random = settings_.random_split && sizeof(Bin) == 1;
+    const auto visit = [&](Index b) {
+        if (random) {
+            bins[seen++] = b;
+            return;
+        }
+        if (last >= 0 && scan.consider(left)) cut = last, after = b;
+        left += cells[b];
+        last = b, ++seen;
+    };
+    if constexpr (dense) {
+        if (cells[size] != 0) return false;
+        for (Index b = 0; b < size; ++b)
+            if (cells[b] != 0) visit(b);
+    } else {
+        const Index n_words = size / 64 + 1;
+        if (occupied[size >> 6] >> (size & 63)) return false;
+        for (Index w = 0; w < n_words; ++w)
+            for (std::uint64_t bits = occupied[w]; bits; bits &= bits - 1) visit(w * 64 + std::countr_zero(bits));
+    }
+    if (random && seen > 1) {
+        const Index at = drawn_cut(columns_, j, bins, seen, node.sums.seed);
+        for (Index i = 0; i <= at; ++i) left += cells[bins[i]];
+        if (scan.consider(left)) cut = bins[at], after = cut + 1;
+    }
+    if (!scan.found()) return true;
+    split.column = j, split.test = Test::threshold;
+    split.bin = (cut + after - 1) / 2;
+    split.threshold = columns_.cut(j, split.bin);
+    scan.finish(split);
+    return true;
+}
+
+// Columns drawn for one node, a few at a time, so that each row is fetched once for all of them.
+template <class Bin>
+template <bool gini>
+void BinnedRows<Bin>::split_packed(Node& node, Workspace& work) const {
+    constexpr Index batch = 8, room = 256;
+    const Index n = node.rows(), p = bins_.cols, n_columns = static_cast<Index>(work.columns.size());
+    const bool draws = settings_.max_features > 0 && settings_.max_features < n_columns;
+    const bool dense = n >= 256;
+    if (static_cast<Index>(work.batch.size()) < batch * room) work.batch.assign(batch * room, 0), work.marks.assign(batch * 4, 0);
+    Random random(mix(node.sums.seed, 0xc01u));
+    work.candidates.clear();
+    const Index wanted = draws ? settings_.max_features : n_columns;
+    const std::int32_t* rows = rows_.data() + node.begin;
+    const Cell* payload = payload_rows();
+    for (Index tried = 0, next = 0; tried < wanted && next < n_columns;) {
+        const Index count = std::min({batch, wanted - tried, n_columns - next});
+        Index chosen[batch];
+        for (Index c = 0; c < count; ++c) {
+            if (draws) std::swap(work.columns[next + c], work.columns[next + c + random.below(n_columns - next - c)]);
+            chosen[c] = work.columns[next + c];
+        }
+        next += count;
+        Cell* cells = work.batch.data();
+        std::uint64_t* marks = work.marks.data();
+        for (Index i = 0; i < n; ++i) {
+            if (i + ahead < n) __builtin_prefetch(bins_.data + rows[i + ahead] * p);
+            const Bin* b = bins_.data + rows[i] * p;
+            const Cell v = payload[rows[i]];
+            if (dense) {
+                for (Index c = 0; c < count; ++c) cells[c * room + b[chosen[c]]] += v;
+            } else {
+                for (Index c = 0; c < count; ++c) {
+                    const Index bin = b[chosen[c]];
+                    cells[c * room + bin] += v;
+                    marks[c * 4 + (bin >> 6)] |= std::uint64_t{1} << (bin & 63);
+                }
+            }
+        }
+        for (Index c = 0; c < count; ++c) {
+            const Index j = chosen[c];
+            Split split;
+            bool varies = false;
+            Cell* mine = cells + c * room;
+            std::uint64_t* mark = marks + c * 4;
+            const bool simple = !columns_.nominal[j] &&
+                                (dense ? search_packed<gini, true>(node, j, mine, nullptr, split)
+                                       : search_packed<gini, false>(node, j, mine, mark, split));
+            if (simple) {
+                Index distinct = 0;
+                if (dense) for (Index b = 0; b < columns_.size[j] && distinct < 2; ++b) distinct += mine[b] != 0;
+                else for (Index w = 0; w < 4; ++w) distinct += std::popcount(mark[w]);
+                varies = distinct > 1;
+            } else {
+                groups_of_histogram(mine, j, work.groups);
+                varies = !work.groups.constant();
+                if (varies)
+                    split = search_groups(settings_, columns_, j, payload_.goal().k, work.groups, node.sums, payload_.goal().newton);
+            }
+            if (dense) std::fill(mine, mine + room, Cell{0});
+            else
+                for (Index w = 0; w < 4; ++w) {
+                    for (std::uint64_t bits = mark[w]; bits; bits &= bits - 1) mine[w * 64 + std::countr_zero(bits)] = 0;
+                    mark[w] = 0;
+                }
+            tried += varies || !draws;
+            if (split.found()) work.candidates.push_back(std::move(split));
+        }
+    }
+    std::sort(work.candidates.begin(), work.candidates.end(),
+              [](const Split& a, const Split& b) { return a.column < b.column; });
+}
+
+template <class Bin>
+void BinnedRows<Bin>::evaluate(Node& node, Workspace& work, bool alone) const {
+    allowed_columns(settings_, columns_.count(), node.used, work.columns);
+    if (keeps_histogram(node.rows())) {
+        if (node.histogram.empty()) fill_histogram(node, node.histogram, alone);
+        split_among_all(node, work, alone);
+    } else if (sizeof(Bin) == 1 && fast_ && (alone || node.rows() * bins_.cols < serial_cells)) {
+        if (payload_.goal().classes()) split_packed<true>(node, work);
+        else split_packed<false>(node, work);
+    } else {
+        split_among_some(node, work, alone);
+    }
+    settle(settings_, payload_.goal(), root_weight_, node, choose(settings_, work.candidates));
+}
+
+template <class Bin>
+void BinnedRows<Bin>::split_among_all(Node& node, Workspace& work, bool alone) const {
+    const std::vector<Index>& columns = work.columns;
+    std::vector<Split>& found = work.candidates;
+    const Index n = static_cast<Index>(columns.size());
+    found.assign(n, Split{});
+    const auto search = [&](Index i, Groups& groups) {
+        const Index j = columns[i];
+        if (fast_ && !columns_.nominal[j]) {
+            const Cell* cells = node.histogram.data() + columns_.first[j];
+            if (payload_.goal().classes() ? search_packed<true, true>(node, j, cells, nullptr, found[i])
+                                          : search_packed<false, true>(node, j, cells, nullptr, found[i]))
+                return;
+        }
+        groups_of_histogram(node.histogram.data() + columns_.first[j] * payload_.words(), j, groups);
+        if (!groups.constant())
+            found[i] = search_groups(settings_, columns_, j, payload_.goal().k, groups, node.sums, payload_.goal().newton);
+    };
+    const Index cells = columns_.cells() * 8;
+    if (alone || cells < serial_cells) {
+        for (Index i = 0; i < n; ++i) search(i, work.groups);
+        return;
+    }
+    parallel_for(n, cells, [&](Index i) {
+        thread_local Groups groups;
+        search(i, groups);
+    });
+}
+
+template <class Bin>
+void BinnedRows<Bin>::split_among_some(Node& node, Workspace& work, bool alone) const {
+    std::vector<Index>& columns = work.columns;
+    std::vector<Split>& found = work.candidates;
+    const Index n = static_cast<Index>(columns.size());
+    const auto search = [&](Index j, Workspace& mine) {
+        groups_of_rows(node, j, mine);
+        if (mine.groups.constant()) return std::pair{false, Split{}};
+        return std::pair{true, search_groups(settings_, columns_, j, payload_.goal().k, mine.groups, node.sums,
+                                             payload_.goal().newton)};
+    };
+    if (settings_.max_features > 0 && settings_.max_features < n) {
+        found.clear();
+        draw_columns(settings_, node.sums.seed, columns, [&](Index j) {
+            auto [varies, split] = search(j, work);
+            if (split.found()) found.push_back(std::move(split));
+            return varies;
+        });
+        std::sort(found.begin(), found.end(), [](const Split& a, const Split& b) { return a.column < b.column; });
+        return;
+    }
+    found.assign(n, Split{});
+    if (alone || node.rows() * n < serial_cells) {
+        for (Index i = 0; i < n; ++i) found[i] = search(columns[i], work).second;
+        return;
+    }
+    parallel_for(n, node.rows() * n, [&](Index i) {
+        thread_local Workspace mine;
+        found[i] = search(columns[i], mine).second;
+    });
+}
+
+// ---------------------------------------------------------------------------------------------- dividing the rows
+
+template <class Bin>
+void BinnedRows<Bin>::branches_of_bins(const Split& split, std::vector<std::uint16_t>& out) const {
+    const Index size = columns_.size[split.column];
+    out.assign(sizeof(Bin) == 1 ? 256 : size + 1, static_cast<std::uint16_t>(std::max(split.missing, 0)));
+    for (Index b = 0; b < size; ++b)
+        out[b] = static_cast<std::uint16_t>(split.test == Test::threshold ? b > split.bin
+                                            : split.test == Test::subset  ? !split.holds(b)
+                                                                          : b);
+}
+
+// Sorts the node's rows by branch, each branch in the old order; gives where the branches begin.
+template <class Bin>
+std::vector<Index> BinnedRows<Bin>::partition(const Node& node, const Split& split, Workspace& work, bool alone) {
+    branches_of_bins(split, work.branch_of_bin);
+    const std::uint16_t* branch = work.branch_of_bin.data();
+    const Bin* column = bins_.data + split.column;
+    const Index p = bins_.cols, n = node.rows();
+    std::int32_t* rows = rows_.data() + node.begin;
+    std::int32_t* spare = scratch_.data() + node.begin;
+    if (split.branches > 2) {
+        std::vector<Index> starts(split.branches + 1, 0);
+        for (Index i = 0; i < n; ++i) ++starts[branch[column[rows[i] * p]] + 1];
+        for (int b = 0; b < split.branches; ++b) starts[b + 1] += starts[b];
+        std::vector<Index> next(starts.begin(), starts.end() - 1);
+        for (Index i = 0; i < n; ++i) spare[next[branch[column[rows[i] * p]]]++] = rows[i];
+        std::copy(spare, spare + n, rows);
+        return starts;
+    }
+    // Each slab keeps its left rows in place and sets its right ones aside; then both are closed up.
+    const Index slabs = alone ? 1 : std::clamp<Index>(n / slab_rows, 1, 64);
+    std::vector<Index> lefts(slabs);
+    parallel_for(slabs, slabs > 1 ? serial_cells : 0, [&](Index s) {
+        const Index from = n * s / slabs, to = n * (s + 1) / slabs;
+        Index l = from, r = from;
+        for (Index i = from; i < to; ++i) {
+            if (i + ahead < to) __builtin_prefetch(column + rows[i + ahead] * p);
+            const std::int32_t row = rows[i];
+            const bool right = branch[column[row * p]] != 0;
+            rows[l] = row, spare[r] = row;
+            l += !right, r += right;
+        }
+        lefts[s] = l - from;
+    });
+    Index at = 0;
+    for (Index s = 0; s < slabs; ++s) {
+        std::memmove(rows + at, rows + n * s / slabs, lefts[s] * sizeof(std::int32_t));
+        at += lefts[s];
+    }
+    const Index n_left = at;
+    for (Index s = 0; s < slabs; ++s) {
+        const Index from = n * s / slabs, count = n * (s + 1) / slabs - from - lefts[s];
+        std::memcpy(rows + at, spare + from, count * sizeof(std::int32_t));
+        at += count;
+    }
+    return {0, n_left, n};
+}
+
+// Fractional trees: a row without a value goes to every branch, in parts as large as the branches.
+template <class Bin>
+std::vector<Node> BinnedRows<Bin>::share_out(Node& node, Workspace& work) {
+    const Split& split = node.split;
+    branches_of_bins(split, work.branch_of_bin);
+    const Index size = columns_.size[split.column];
+    std::vector<Node> children(split.branches);
+    std::vector<double> part(split.branches, 0.0);
+    const auto bin_of = [&](Index i) -> Index { return bins_.row(node.own_rows[i])[split.column]; };
+    const Index n = static_cast<Index>(node.own_rows.size());
+    double all = 0;
+    for (Index i = 0; i < n; ++i) {
+        if (bin_of(i) >= size) continue;
+        const double w = node.share[i] * payload_.goal().weight_of(node.own_rows[i]);
+        part[work.branch_of_bin[bin_of(i)]] += w, all += w;
+    }
+    const auto give = [&](int b, Index i, double share) {
+        if (share < least_share) return;
+        children[b].own_rows.push_back(node.own_rows[i]);
+        children[b].share.push_back(share);
+    };
+    for (Index i = 0; i < n; ++i) {
+        if (bin_of(i) < size) give(work.branch_of_bin[bin_of(i)], i, node.share[i]);
+        else
+            for (int b = 0; b < split.branches; ++b) give(b, i, node.share[i] * part[b] / all);
+    }
+    for (Node& child : children) child.end = static_cast<Index>(child.own_rows.size());
+    return children;
+}
+
+template <class Bin>
+std::vector<Node> BinnedRows<Bin>::divide(Node& node, Workspace& work, bool alone) {
+    const Split& split = node.split;
+    std::vector<Node> children;
+    if (fractional()) {
+        children = share_out(node, work);
+    } else {
+        const std::vector<Index> starts = partition(node, split, work, alone);
+        children.resize(split.branches);
+        for (int b = 0; b < split.branches; ++b)
+            children[b].begin = node.begin + starts[b], children[b].end = node.begin + starts[b + 1];
+    }
+    for (int b = 0; b < split.branches; ++b) {
+        Node& child = children[b];
+        inherit(settings_, node, split, b, child);
+    }
+    sum_children(node, children);
+    const bool ends = settings_.max_depth > 0 && node.depth + 1 >= settings_.max_depth;
+    if (!node.histogram.empty() && !ends && split.test != Test::multiway) {
+        // The largest child's histogram is what the others leave of the parent's.
+        const auto largest = std::max_element(children.begin(), children.end(), [](const Node& a, const Node& b) {
+            return a.rows() < b.rows();
+        });
+        if (keeps_histogram(largest->rows()) && may_split(*largest)) {
+            largest->histogram = std::move(node.histogram);
+            for (Node& child : children) {
+                if (&child == &*largest || child.rows() == 0) continue;
+                fill_histogram(child, child.histogram, alone);
+                for (std::size_t i = 0; i < child.histogram.size(); ++i) largest->histogram[i] -= child.histogram[i];
+                if (!keeps_histogram(child.rows())) child.histogram = {};
+            }
+        }
+    }
+    node.histogram = {};
+    return children;
+}
+
+template class BinnedRows<std::uint8_t>;
+template class BinnedRows<std::uint16_t>;
+
+}  // namespace tilth::tree

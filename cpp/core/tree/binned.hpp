@@ -1,0 +1,73 @@
+// Rows in bins: finding a node's best split from histograms, and dividing its rows.
+#pragma once
+
+#include <vector>
+
+#include "tree/node.hpp"
+
+namespace tilth::tree {
+
+// Bins of all cells, row by row; the last bin of a column means "missing". Bytes need not be checked: no value of
+// theirs leads outside the memory of a histogram. Bins of 16 bits must have been.
+template <class Bin>
+struct BinMatrix {
+    const Bin* data;
+    Index rows;
+    Index cols;
+
+    const Bin* row(Index i) const { return data + i * cols; }
+};
+
+template <class Bin>
+class BinnedRows {
+public:
+    // `times`, when given, says how often each row was drawn; `some_rows` names the rows to use instead of all.
+    BinnedRows(BinMatrix<Bin> bins, const Columns& columns, const Payload& payload, const Settings& settings,
+               const std::uint16_t* times, const std::int32_t* some_rows, Index n_some);
+
+    // `alone` keeps the work of a call on the calling thread.
+    Node root(std::uint64_t seed);
+    bool may_split(const Node& node) const;
+    void evaluate(Node& node, Workspace& work, bool alone) const;  // sets node.split
+    std::vector<Node> divide(Node& node, Workspace& work, bool alone);
+
+    std::int32_t* rows() { return rows_.data(); }
+    double root_weight() const { return root_weight_; }
+    bool newton() const { return payload_.goal().newton; }
+    double weight(const double* lanes) const { return payload_.goal().weight_in(lanes); }
+    Index rows_in(const Node& node) const { return node.rows(); }
+    void keep_sums(const Node& node, Grown& grown) const;  // fractional trees: rows in parts are not found again later
+
+private:
+    const Cell* payload_rows() const { return drawn_.empty() ? payload_.data() : drawn_.data(); }
+    bool fractional() const { return settings_.missing == MissingRule::fractional; }
+    bool keeps_histogram(Index n_rows) const;
+    void fill_histogram(const Node& node, std::vector<Cell>& cells, bool alone) const;
+    void sum_rows(Node& node) const;
+    void sum_children(const Node& node, std::vector<Node>& children) const;
+    void settle_sums(Node& node) const;
+    void groups_of_histogram(const Cell* column, Index j, Groups& groups) const;
+    void groups_of_rows(const Node& node, Index j, Workspace& work) const;
+    template <bool gini, bool dense>
+    bool search_packed(const Node& node, Index j, const Cell* cells, const std::uint64_t* occupied, Split& split) const;
+    template <bool gini>
+    void split_packed(Node& node, Workspace& work) const;
+    void split_among_all(Node& node, Workspace& work, bool alone) const;
+    void split_among_some(Node& node, Workspace& work, bool alone) const;
+    void branches_of_bins(const Split& split, std::vector<std::uint16_t>& out) const;
+    std::vector<Index> partition(const Node& node, const Split& split, Workspace& work, bool alone);
+    std::vector<Node> share_out(Node& node, Workspace& work);
+    bool uniform(const Node& node) const;
+
+    BinMatrix<Bin> bins_;
+    const Columns& columns_;
+    const Payload& payload_;
+    const Settings& settings_;
+    const std::uint16_t* times_;
+    std::vector<Cell> drawn_;  // the payload times how often each row was drawn
+    std::vector<std::int32_t> rows_, scratch_;
+    bool all_rows_, fast_;
+    double root_weight_ = 1;
+};
+
+}  // namespace tilth::tree

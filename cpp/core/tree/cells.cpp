@@ -1,0 +1,165 @@
+#include "tree/cells.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "common/parallel.hpp"
+#include "tree/random.hpp"
+
+namespace tilth::tree {
+
+namespace {
+
+// Steps into which the largest gradient is cut must be fine beside a typical one, or 32 bits are too few.
+constexpr double steps_per_typical = 8;
+
+bool whole_weights(const Goal& goal) {
+    if (!goal.weight) return true;
+    for (Index i = 0; i < goal.rows; ++i)
+        if (goal.weight[i] != std::floor(goal.weight[i]) || goal.weight[i] > 65535) return false;
+    return true;
+}
+
+double weight_sum(const Goal& goal) {
+    double sum = 0;
+    for (Index i = 0; i < goal.rows; ++i) sum += goal.weight_of(i);
+    return sum;
+}
+
+// Up or down by chance, in proportion: the sum of many rounded numbers is right on average.
+inline std::int64_t round_by_chance(double x, std::uint32_t place) {
+    std::uint32_t h = place * 0x9e3779b1u;
+    h ^= h >> 15;
+    h *= 0x85ebca77u;
+    h ^= h >> 13;
+    return static_cast<std::int64_t>(std::floor(x + static_cast<double>(h) * 0x1.0p-32));
+}
+
+}  // namespace
+
+Payload::Payload(const Goal& goal, Index total, bool fractional) : goal_(goal) {
+    lanes_ = goal.classes() ? 1 + goal.k : 2 + goal.k;
+    if (goal.classes() && whole_weights(goal) && !fractional && weight_sum(goal) * (static_cast<double>(total) / std::max<Index>(goal.rows, 1) + 1) < 2147483647.0) {
+        pack_classes();
+        return;
+    }
+    if (goal.newton && goal.k == 1 && !fractional && pack_gradients(total)) return;
+    widen(total, fractional);
+}
+
+void Payload::pack_classes() {
+    rows_.resize(goal_.rows);
+    packed_ = goal_.k == 2;
+    by_class_ = !packed_;
+    words_ = packed_ ? 1 : goal_.k;
+    for (Index i = 0; i < goal_.rows; ++i) {
+        const Cell w = static_cast<Cell>(goal_.weight_of(i));
+        rows_[i] = packed_ ? (w * goal_.codes[i] << 32) + w : w;
+    }
+}
+
+bool Payload::pack_gradients(Index total) {
+    constexpr Index block = 16384;
+    const Index n = goal_.rows, blocks = (n + block - 1) / block;
+    std::vector<double> tops(3 * blocks, 0.0);
+    parallel_for(blocks, 2 * n, [&](Index b) {
+        double top_sum = 0, top_weight = 0, squares = 0;
+        for (Index i = b * block; i < std::min(n, (b + 1) * block); ++i) {
+            const double s = std::fabs(goal_.numbers[i]);
+            top_sum = std::max(top_sum, s), squares += s * s;
+            top_weight = std::max(top_weight, goal_.weight_of(i));
+        }
+        tops[3 * b] = top_sum, tops[3 * b + 1] = top_weight, tops[3 * b + 2] = squares;
+    });
+    double top_sum = 0, top_weight = 0, squares = 0;
+    for (Index b = 0; b < blocks; ++b) {
+        top_sum = std::max(top_sum, tops[3 * b]), top_weight = std::max(top_weight, tops[3 * b + 1]);
+        squares += tops[3 * b + 2];
+    }
+    if (!std::isfinite(squares) || !std::isfinite(top_weight))
+        throw std::invalid_argument("the gradients or hessians hold NaN or infinity");
+    const double steps = std::floor(2147483000.0 / static_cast<double>(std::max(total, Index{1}))) - 1;
+    const double typical = std::sqrt(squares / static_cast<double>(std::max(n, Index{1})));
+    if (steps < 1 || (top_sum > 0 && typical / top_sum * steps < steps_per_typical)) return false;
+    packed_ = true, words_ = 1;
+    sum_unit_ = top_sum > 0 ? top_sum / steps : 1.0;
+    // Weights of one are counted as they are; other hessians are cut in steps, and rows are then estimated from them.
+    rows_estimated_ = goal_.weight != nullptr;
+    weight_unit_ = rows_estimated_ && top_weight > 0 ? top_weight / steps : 1.0;
+    rows_.resize(n);
+    const double sum_scale = 1 / sum_unit_, weight_scale = 1 / weight_unit_;
+    parallel_for(blocks, 2 * n, [&](Index b) {
+        for (Index i = b * block; i < std::min(n, (b + 1) * block); ++i) {
+            const auto place = static_cast<std::uint32_t>(i);
+            const Cell s = round_by_chance(goal_.numbers[i] * sum_scale, place);
+            const Cell w = rows_estimated_ ? round_by_chance(goal_.weight[i] * weight_scale, place + 0x5bd1e995u) : 1;
+            rows_[i] = s * (Cell{1} << 32) + w;
+        }
+    });
+    return true;
+}
+
+void Payload::widen(Index total, bool fractional) {
+    const Index n = goal_.rows;
+    counts_apart_ = true;
+    count_step_ = fractional ? Cell{1} << 20 : 1;
+    const auto unit_for = [&](double largest) {  // sums stay below 2^62
+        return largest > 0 ? std::ldexp(1.0, std::ilogb(largest * static_cast<double>(std::max(total, Index{1}))) + 1 - 61) : 1.0;
+    };
+    double top_weight = 0;
+    for (Index i = 0; i < n; ++i) top_weight = std::max(top_weight, goal_.weight_of(i));
+    weight_unit_ = unit_for(top_weight);
+    if (goal_.classes()) {
+        by_class_ = true, words_ = 1 + goal_.k, row_words_ = 1;
+        rows_.resize(n);
+        for (Index i = 0; i < n; ++i) rows_[i] = std::llround(goal_.weight_of(i) / weight_unit_);
+        return;
+    }
+    words_ = row_words_ = 2 + goal_.k;
+    centre_.assign(goal_.k, 0.0);
+    if (!goal_.newton)
+        for (int o = 0; o < goal_.k; ++o) {
+            double sum = 0, weight = 0;
+            for (Index i = 0; i < n; ++i) sum += goal_.sum_of(i, o), weight += goal_.weight_of(i);
+            centre_[o] = weight > 0 ? sum / weight : 0.0;
+        }
+    double top_sum = 0;
+    for (Index i = 0; i < n; ++i)
+        for (int o = 0; o < goal_.k; ++o)
+            top_sum = std::max(top_sum, std::fabs(goal_.sum_of(i, o) - centre_[o] * (goal_.newton ? 0.0 : goal_.weight_of(i))));
+    sum_unit_ = unit_for(top_sum);
+    rows_.resize(n * row_words_);
+    for (Index i = 0; i < n; ++i) {
+        Cell* row = rows_.data() + i * row_words_;
+        row[0] = count_step_;
+        row[1] = std::llround(goal_.weight_of(i) / weight_unit_);
+        for (int o = 0; o < goal_.k; ++o)
+            row[2 + o] = std::llround((goal_.sum_of(i, o) - centre_[o] * (goal_.newton ? 0.0 : goal_.weight_of(i))) / sum_unit_);
+    }
+}
+
+void Payload::unpack(const Cell* cell, double* out) const {
+    if (packed_) {
+        const auto low = static_cast<std::uint32_t>(*cell);
+        const auto high = static_cast<double>((*cell - static_cast<Cell>(low)) >> 32);
+        if (goal_.classes()) {
+            out[0] += low, out[1] += low - high, out[2] += high;
+        } else {
+            out[0] += low, out[1] += low * weight_unit_, out[2] += high * sum_unit_;
+        }
+        return;
+    }
+    if (goal_.classes()) {
+        const Cell* by = cell + counts_apart_;
+        double rows = 0;
+        for (int c = 0; c < goal_.k; ++c) out[1 + c] += static_cast<double>(by[c]) * weight_unit_, rows += by[c];
+        out[0] += counts_apart_ ? static_cast<double>(cell[0]) / static_cast<double>(count_step_) : rows;
+        return;
+    }
+    out[0] += static_cast<double>(cell[0]) / static_cast<double>(count_step_);
+    out[1] += static_cast<double>(cell[1]) * weight_unit_;
+    for (int o = 0; o < goal_.k; ++o) out[2 + o] += static_cast<double>(cell[2 + o]) * sum_unit_;
+}
+
+}  // namespace tilth::tree

@@ -1,0 +1,97 @@
+// Nodes while a tree grows, and the tree they leave behind.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "tree/cells.hpp"
+#include "tree/scan.hpp"
+
+namespace tilth::tree {
+
+// A node that may still be split.
+struct Node {
+    int id = 0;
+    int depth = 0;
+    Index begin = 0, end = 0;             // its rows in the store's list
+    NodeSums sums;
+    std::vector<Cell> total;              // the sums as a cell
+    Split split;
+    std::vector<Cell> histogram;          // of all columns, when it is worth keeping
+    std::vector<std::uint8_t> used;       // columns asked on the path, when that matters
+    std::vector<std::int32_t> own_rows;   // fractional trees: the rows and which share of each is here
+    std::vector<double> share;
+
+    Index rows() const { return end - begin; }
+};
+
+// A node of the finished tree.
+struct Grown {
+    Test test = Test::leaf;
+    int missing = 0;
+    std::int32_t column = -1;
+    std::int32_t child = -1;
+    std::int32_t branches = 0;
+    double threshold = 0;
+    Index subset = -1;
+    double gain = 0;
+    Index begin = 0, end = 0;
+    double low = -std::numeric_limits<double>::infinity();
+    double high = std::numeric_limits<double>::infinity();
+    std::vector<double> sums;  // fractional trees and subtrees of their own: sums found when the node was made
+};
+
+struct Grove {
+    std::vector<Grown> nodes;
+    std::vector<std::uint64_t> bits;
+
+    // Makes `id` ask the split's question; gives the number of its first child.
+    int ask(int id, const Split& split) {
+        const int first = static_cast<int>(nodes.size());
+        Grown& node = nodes[id];
+        node.test = split.test, node.missing = split.missing, node.column = static_cast<std::int32_t>(split.column);
+        node.child = first, node.branches = split.branches, node.threshold = split.threshold, node.gain = split.gain;
+        if (split.test == Test::subset) {
+            node.subset = static_cast<Index>(bits.size());
+            bits.insert(bits.end(), split.levels.begin(), split.levels.end());
+        }
+        nodes.resize(first + split.branches);
+        return first;
+    }
+};
+
+// Scratch memory of one thread.
+struct Workspace {
+    Groups groups;
+    std::vector<Cell> cells, batch;
+    std::vector<std::uint64_t> marks;
+    std::vector<std::uint64_t> occupied;
+    std::vector<std::int32_t> rows;
+    std::vector<std::uint16_t> branch_of_bin;
+    std::vector<Index> columns;
+    std::vector<Split> candidates;
+};
+
+// Columns a node may ask: all, or those that interaction constraints and "once per path" leave.
+void allowed_columns(const Settings& settings, Index count, const std::vector<std::uint8_t>& used,
+                     std::vector<Index>& out);
+
+// What a child takes over from its parent: depth, seed, bounds on the answer, columns used.
+void inherit(const Settings& settings, const Node& parent, const Split& split, int branch, Node& child);
+
+// Gives the node its split, if the split is good enough.
+void settle(const Settings& settings, const Goal& goal, double root_weight, Node& node, Split split);
+
+// Draws columns until `max_features` of them vary in the node; try_column says whether one does.
+template <class Try>
+void draw_columns(const Settings& settings, std::uint64_t seed, std::vector<Index>& columns, Try&& try_column) {
+    Random random(mix(seed, 0xc01u));
+    const Index n = static_cast<Index>(columns.size());
+    Index tried = 0;
+    for (Index i = 0; i < n && tried < settings.max_features; ++i) {
+        std::swap(columns[i], columns[i + random.below(n - i)]);
+        tried += try_column(columns[i]);
+    }
+}
+
+}  // namespace tilth::tree

@@ -1,0 +1,397 @@
+// The search in one column: which cut, set of levels, or fan of branches lowers the impurity most.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "tree/criterion.hpp"
+#include "tree/random.hpp"
+#include "tree/split.hpp"
+
+namespace tilth::tree {
+
+inline constexpr int exhaustive_levels = 8;  // up to here all sets of levels are tried when no order is known to be best
+
+// The sums of a node and what its answers may be.
+struct NodeSums {
+    std::vector<double> lanes;   // all rows, those with missing values included
+    double rows_scale = 1;       // multiplies the rows lane (estimated counts of packed hessians)
+    double low = -std::numeric_limits<double>::infinity();
+    double high = std::numeric_limits<double>::infinity();
+    std::uint64_t seed = 0;
+};
+
+// Sums of the rows that share a bin, a level or a value, in ascending order of their key.
+struct Groups {
+    int lanes = 0;
+    Index used = 0;
+    std::vector<Index> key;
+    std::vector<double> sums;     // [groups, lanes]
+    std::vector<double> missing;  // sums of the rows without a value
+    bool has_missing = false;
+
+    void start(int n_lanes, Index room) {
+        lanes = n_lanes, used = 0;
+        if (static_cast<Index>(key.size()) < room) key.resize(room);
+        if (static_cast<Index>(sums.size()) < room * n_lanes) sums.resize(room * n_lanes);
+        missing.assign(n_lanes, 0.0);
+        has_missing = false;
+    }
+    double* add(Index k) {
+        key[used] = k;
+        double* sum = sums.data() + used++ * lanes;
+        std::fill(sum, sum + lanes, 0.0);
+        return sum;
+    }
+    Index count() const { return used; }
+    const double* of(Index g) const { return sums.data() + g * lanes; }
+    bool constant() const { return count() + has_missing < 2; }
+};
+
+// Two branches: rows are added to the left one in order, and `consider` weighs the cut made there.
+template <class P>
+class BinaryScan {
+public:
+    BinaryScan(const P& potential, const Settings& settings, const NodeSums& node, const double* missing, int sign)
+        : potential_(potential), settings_(settings), node_(node), n_(potential.lanes()), sign_(sign) {
+        constrained_ = !settings.monotone.empty();
+        double* room = few_;
+        if (n_ > few_lanes) buffer_.resize(5 * n_), room = buffer_.data();
+        std::fill(room, room + 5 * n_, 0.0);
+        left_ = room, right_ = left_ + n_, known_ = right_ + n_, gone_ = known_ + n_, both_ = gone_ + n_;
+        has_missing_ = missing != nullptr;
+        for (int i = 0; i < n_; ++i) {
+            gone_[i] = missing ? missing[i] : 0.0;
+            known_[i] = node.lanes[i] - gone_[i];
+        }
+        const bool apart = settings.missing == MissingRule::frequent || settings.missing == MissingRule::fractional;
+        joins_ = has_missing_ && settings.missing == MissingRule::learned;
+        own_ = has_missing_ && settings.missing == MissingRule::own;
+        base_ = potential_(has_missing_ && apart ? known_ : node.lanes.data()) - (own_ ? potential_(gone_) : 0.0);
+        min_rows_ = settings.min_rows_leaf / node.rows_scale;
+    }
+
+    BinaryScan(const BinaryScan&) = delete;  // it holds pointers into itself
+    BinaryScan& operator=(const BinaryScan&) = delete;
+
+    double* left() { return left_; }
+    const double* known() const { return known_; }
+    void clear() { std::fill(left_, left_ + n_, 0.0); }
+    void add(const double* lanes) {
+        for (int i = 0; i < n_; ++i) left_[i] += lanes[i];
+    }
+
+    // Whether cutting here is the best so far.
+    bool consider() {
+        for (int i = 0; i < n_; ++i) right_[i] = known_[i] - left_[i];
+        if (!joins_) return offer(value(left_, right_), has_missing_ && own_ ? 2 : 0);
+        for (int i = 0; i < n_; ++i) both_[i] = left_[i] + gone_[i];
+        bool won = offer(value(both_, right_), 0);
+        for (int i = 0; i < n_; ++i) both_[i] = right_[i] + gone_[i];
+        return offer(value(left_, both_), 1) || won;
+    }
+    // All known values on the left, missing ones on the right.
+    bool consider_missing_alone() {
+        if (!joins_) return false;
+        std::copy(known_, known_ + n_, left_);
+        return offer(value(left_, gone_), 1);
+    }
+
+    bool found() const { return best_ != no_gain; }
+    double best() const { return best_; }
+
+    // The winner: gain, ratio, branches, missing branch.
+    void finish(Split& split) const {
+        if (!found()) return;
+        const double scale = settings_.criterion == Criterion::squares && newton_ ? 0.5 : settings_.units / total_weight();
+        split.gain = std::max(0.0, (best_ - base_) * scale);
+        split.branches = own_ ? 3 : 2;
+        const double wl = best_weights_[0], wr = best_weights_[1], gone = potential_.weight(gone_);
+        if (settings_.missing == MissingRule::fractional)
+            split.missing = shared_branch;
+        else if (joins_ || own_)
+            split.missing = own_ ? 2 : best_missing_;
+        else
+            split.missing = wr > wl ? 1 : 0;
+        split.middle = middle_;
+        if (settings_.gain_ratio) {
+            const double all = total_weight(), apart = joins_ ? 0.0 : gone;
+            const double info = (x_log_x(all) - x_log_x(wl) - x_log_x(wr) - x_log_x(apart)) / all * settings_.units;
+            split.ratio = info > 1e-12 ? split.gain / info : 0.0;
+        }
+    }
+    void newton(bool is) { newton_ = is; }
+    bool left_is_heavier() const { return best_weights_[0] >= best_weights_[1]; }
+
+private:
+    double total_weight() const { return std::max(potential_.weight(node_.lanes.data()), 1e-300); }
+
+    double value(const double* a, const double* b) {
+        if (a[0] < min_rows_ || b[0] < min_rows_ || a[0] <= 0 || b[0] <= 0) return no_gain;
+        const double wa = potential_.weight(a), wb = potential_.weight(b);
+        if (wa < settings_.min_weight_leaf || wb < settings_.min_weight_leaf) return no_gain;
+        last_weights_[0] = wa, last_weights_[1] = wb;
+        if (!constrained_) return potential_(a) + potential_(b);
+        return constrained(a, b);
+    }
+
+    double constrained(const double* a, const double* b) {
+        double va = potential_.answer(a), vb = potential_.answer(b);
+        if constexpr (requires { potential_.at(a, va); }) {
+            va = std::clamp(va, node_.low, node_.high), vb = std::clamp(vb, node_.low, node_.high);
+            if (sign_ * (vb - va) < 0) return no_gain;
+            last_middle_ = (va + vb) / 2;
+            return potential_.at(a, va) + potential_.at(b, vb);
+        } else {
+            if (sign_ * (vb - va) < 0 || std::min(va, vb) < node_.low || std::max(va, vb) > node_.high) return no_gain;
+            last_middle_ = (va + vb) / 2;
+            return potential_(a) + potential_(b);
+        }
+    }
+
+    bool offer(double value, int missing_branch) {
+        if (value == no_gain || !better(value, best_)) return false;
+        best_ = value, best_missing_ = missing_branch, middle_ = last_middle_;
+        best_weights_[0] = last_weights_[0], best_weights_[1] = last_weights_[1];
+        return true;
+    }
+
+    P potential_;
+    const Settings& settings_;
+    const NodeSums& node_;
+    int n_, sign_;
+    bool constrained_, has_missing_, joins_, own_, newton_ = false;
+    static constexpr int few_lanes = 6;  // up to here no memory is asked for
+    double few_[5 * few_lanes];
+    std::vector<double> buffer_;
+    double *left_, *right_, *known_, *gone_, *both_;
+    double base_, min_rows_, best_ = no_gain, middle_ = 0, last_middle_ = 0;
+    double best_weights_[2] = {0, 0}, last_weights_[2] = {0, 0};
+    int best_missing_ = 0;
+};
+
+// C4.5 release 8: choosing among many thresholds is itself worth something.
+inline void penalise(const Settings& settings, Split& split, double candidates, double known_weight) {
+    if (!settings.threshold_penalty || !split.found()) return;
+    const double penalty = std::log2(std::max(1.0, candidates)) / std::max(known_weight, 1e-300);
+    const double kept = split.gain > 0 ? std::max(0.0, split.gain - penalty) / split.gain : 0.0;
+    split.gain *= kept;
+    split.ratio *= kept;
+}
+
+// The place among ascending bins, all but the last, after which a random threshold falls: uniform between the smallest
+// and the largest value of the node, moved to the nearest edge above.
+inline Index drawn_cut(const Columns& columns, Index j, const Index* bins, Index count, std::uint64_t seed) {
+    Random random(mix(seed, static_cast<std::uint64_t>(j)));
+    const Index a = bins[0], b = bins[count - 1];
+    const double low = a > 0 ? columns.cut(j, a - 1) : columns.cut(j, a);
+    const double high = b + 1 < columns.size[j] ? columns.cut(j, b) : columns.cut(j, b - 1);
+    const double drawn = low + (high - low) * random.uniform();
+    Index at = 0;
+    while (at < count - 2 && columns.cut(j, bins[at]) < drawn) ++at;
+    return at;
+}
+
+template <class P>
+Split search_thresholds(const P& potential, const Settings& settings, const Columns& columns, Index j,
+                        const Groups& groups, const NodeSums& node, bool newton) {
+    const int sign = settings.monotone.empty() ? 0 : settings.monotone[j];
+    BinaryScan<P> scan(potential, settings, node, groups.has_missing ? groups.missing.data() : nullptr, sign);
+    scan.newton(newton);
+    Split split;
+    const Index last = groups.count() - 1;
+    if (settings.random_split && last > 0) {
+        const Index g = drawn_cut(columns, j, groups.key.data(), groups.count(), node.seed);
+        for (Index i = 0; i <= g; ++i) scan.add(groups.of(i));
+        if (scan.consider()) split.bin = groups.key[g];
+    } else {
+        for (Index g = 0; g < last; ++g) {
+            scan.add(groups.of(g));
+            // Between two bins that hold rows any edge will do; the middle one is the fairest to new rows.
+            if (scan.consider()) split.bin = (groups.key[g] + groups.key[g + 1] - 1) / 2;
+        }
+    }
+    if (groups.count() > 0 && scan.consider_missing_alone()) split.bin = columns.size[j] - 1;
+    if (!scan.found()) return split;
+    split.column = j, split.test = Test::threshold;
+    split.threshold = split.bin >= columns.size[j] - 1 ? std::numeric_limits<double>::max() : columns.cut(j, split.bin);
+    scan.finish(split);
+    penalise(settings, split, static_cast<double>(last), potential.weight(scan.known()));
+    return split;
+}
+
+// Levels in the orders that are worth scanning. Two classes and one number: the order by mean contains the best set
+// (Fisher 1958; Breiman et al. 1984). Several classes or numbers: one order per class or number, a heuristic.
+template <class P>
+std::vector<std::vector<Index>> level_orders(const P& potential, const Settings& settings, const Groups& groups) {
+    constexpr bool squares = requires(const double* s) { potential.at(s, 0.0); };
+    const int first = squares ? 2 : 1, n = groups.lanes;
+    std::vector<std::vector<Index>> orders;
+    for (int lane = !squares && n == 3 ? 2 : first; lane < n; ++lane) {
+        std::vector<double> mean(groups.count());
+        for (Index g = 0; g < groups.count(); ++g)
+            mean[g] = groups.of(g)[lane] / std::max(potential.weight(groups.of(g)) + settings.level_smoothing, 1e-300);
+        std::vector<Index> order(groups.count());
+        std::iota(order.begin(), order.end(), Index{0});
+        std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return mean[a] < mean[b]; });
+        orders.push_back(std::move(order));
+    }
+    return orders;
+}
+
+// Levels too rare to be placed on their own join one group; gives the levels of each group.
+template <class P>
+std::vector<std::vector<Index>> pool_rare(const P& potential, const Settings& settings, Groups& groups) {
+    std::vector<std::vector<Index>> members;
+    Groups kept;
+    kept.start(groups.lanes, groups.count());
+    kept.missing = groups.missing, kept.has_missing = groups.has_missing;
+    std::vector<Index> rare;
+    for (Index g = 0; g < groups.count(); ++g) {
+        if (potential.weight(groups.of(g)) < settings.min_level_weight) {
+            rare.push_back(g);
+            continue;
+        }
+        std::copy(groups.of(g), groups.of(g) + groups.lanes, kept.add(groups.key[g]));
+        members.push_back({groups.key[g]});
+    }
+    if (!rare.empty()) {
+        double* pooled = kept.add(groups.key[rare[0]]);
+        members.emplace_back();
+        for (const Index g : rare) {
+            for (int i = 0; i < groups.lanes; ++i) pooled[i] += groups.of(g)[i];
+            members.back().push_back(groups.key[g]);
+        }
+    }
+    std::swap(groups, kept);
+    return members;
+}
+
+template <class P>
+Split search_subsets(const P& potential, const Settings& settings, const Columns& columns, Index j, Groups& groups,
+                     const NodeSums& node, bool newton) {
+    std::vector<std::vector<Index>> members;
+    if (settings.min_level_weight > 0) members = pool_rare(potential, settings, groups);
+    BinaryScan<P> scan(potential, settings, node, groups.has_missing ? groups.missing.data() : nullptr, 0);
+    scan.newton(newton);
+    std::vector<std::uint8_t> left(groups.count(), 0);
+    const Index g_count = groups.count();
+    if (settings.random_split && g_count > 1) {
+        Random random(mix(node.seed, static_cast<std::uint64_t>(j)));
+        std::vector<std::uint8_t> drawn(g_count);
+        for (std::uint8_t& side : drawn) side = random.next() & 1;
+        if (std::count(drawn.begin(), drawn.end(), drawn[0]) == g_count) drawn[random.below(g_count)] ^= 1;
+        for (Index g = 0; g < g_count; ++g)
+            if (drawn[g]) scan.add(groups.of(g));
+        if (scan.consider()) left = drawn;
+    } else if (const auto orders = level_orders(potential, settings, groups);
+               orders.size() > 1 && g_count > 0 && g_count <= exhaustive_levels) {
+        for (unsigned mask = 1; mask < 1u << (g_count - 1); ++mask) {
+            scan.clear();
+            for (Index g = 0; g < g_count; ++g)
+                if (mask >> g & 1) scan.add(groups.of(g));
+            if (scan.consider())
+                for (Index g = 0; g < g_count; ++g) left[g] = mask >> g & 1;
+        }
+    } else {
+        for (const auto& order : orders) {
+            scan.clear();
+            Index best_prefix = 0;
+            for (Index i = 0; i + 1 < g_count; ++i) {
+                scan.add(groups.of(order[i]));
+                if (scan.consider()) best_prefix = i + 1;
+            }
+            if (best_prefix == 0) continue;
+            std::fill(left.begin(), left.end(), std::uint8_t{0});
+            for (Index i = 0; i < best_prefix; ++i) left[order[i]] = 1;
+        }
+    }
+    if (g_count > 0 && scan.consider_missing_alone()) std::fill(left.begin(), left.end(), std::uint8_t{1});
+    Split split;
+    if (!scan.found()) return split;
+    split.column = j, split.test = Test::subset;
+    scan.finish(split);
+    // A level that the node has not seen goes with the heavier branch.
+    const Index size = columns.size[j], words = (size + 63) / 64;
+    split.levels.assign(words, scan.left_is_heavier() ? ~std::uint64_t{0} : 0);
+    if (size % 64) split.levels.back() &= (std::uint64_t{1} << (size % 64)) - 1;
+    for (Index g = 0; g < g_count; ++g) {
+        const auto place = [&](Index level) {
+            const std::uint64_t bit = std::uint64_t{1} << (level % 64);
+            if (left[g]) split.levels[level / 64] |= bit;
+            else split.levels[level / 64] &= ~bit;
+        };
+        if (members.empty()) place(groups.key[g]);
+        else for (const Index level : members[g]) place(level);
+    }
+    return split;
+}
+
+// One branch per level (ID3, C4.5).
+template <class P>
+Split search_multiway(const P& potential, const Settings& settings, const Columns& columns, Index j,
+                      const Groups& groups, const NodeSums& node, bool newton) {
+    Split split;
+    const double* total = node.lanes.data();
+    const int n = groups.lanes;
+    const bool own = groups.has_missing && settings.missing == MissingRule::own;
+    const bool joins = groups.has_missing && settings.missing == MissingRule::learned;
+    double value = 0, heaviest = -1, all = 0;
+    Index heavy = 0, big = 0;
+    for (Index g = 0; g < groups.count(); ++g) {
+        const double w = potential.weight(groups.of(g));
+        if (w > heaviest) heaviest = w, heavy = g;
+        all += w;
+    }
+    double info = 0;
+    std::vector<double> joined(n);
+    for (Index g = 0; g < groups.count(); ++g) {
+        std::copy(groups.of(g), groups.of(g) + n, joined.begin());
+        if (joins && g == heavy)
+            for (int i = 0; i < n; ++i) joined[i] += groups.missing[i];
+        value += potential(joined.data());
+        info -= x_log_x(potential.weight(joined.data()));
+        big += joined[0] * node.rows_scale >= settings.min_rows_leaf;
+    }
+    const double gone = potential.weight(groups.missing.data());
+    if (own) value += potential(groups.missing.data()), big += groups.missing[0] >= settings.min_rows_leaf;
+    if (groups.count() + own < 2 || big < 2) return split;
+    double base = potential(total);
+    if (groups.has_missing && !own && !joins) {
+        std::vector<double> known(total, total + n);
+        for (int i = 0; i < n; ++i) known[i] -= groups.missing[i];
+        base = potential(known.data());
+    }
+    const double weight = std::max(potential.weight(total), 1e-300);
+    split.gain = std::max(0.0, (value - base) * (newton ? 0.5 : settings.units / weight));
+    if (settings.gain_ratio) {
+        if (groups.has_missing && !joins) info -= x_log_x(gone);
+        info = (x_log_x(weight) + info) / weight * settings.units;
+        split.ratio = info > 1e-12 ? split.gain / info : 0.0;
+    }
+    split.column = j, split.test = Test::multiway;
+    split.branches = static_cast<int>(columns.size[j]) + own;
+    split.missing = own ? split.branches - 1
+                  : settings.missing == MissingRule::fractional ? shared_branch
+                                                               : static_cast<int>(groups.key[heavy]);
+    return split;
+}
+
+// The best split of one column whose rows are summed in groups.
+inline Split search_groups(const Settings& settings, const Columns& columns, Index j, int k, Groups& groups,
+                           const NodeSums& node, bool newton) {
+    return with_criterion(settings, k, [&](const auto& potential) {
+        if (!columns.nominal[j]) return search_thresholds(potential, settings, columns, j, groups, node, newton);
+        if (settings.multiway) return search_multiway(potential, settings, columns, j, groups, node, newton);
+        return search_subsets(potential, settings, columns, j, groups, node, newton);
+    });
+}
+
+// The winner among the columns' best splits, given in the order in which they were looked at.
+Split choose(const Settings& settings, std::vector<Split>& candidates);
+
+}  // namespace tilth::tree

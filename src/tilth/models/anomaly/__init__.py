@@ -1,0 +1,1 @@
+"""Anomalies: which rows are unlike the others?"""

@@ -1,0 +1,1 @@
+"""Ensembles: many trees that answer together, side by side (forests) or one after the other (boosting)."""

@@ -1,0 +1,1 @@
+"""Trees: which questions, asked one after the other, lead to the answer?"""

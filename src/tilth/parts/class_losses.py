@@ -1,0 +1,168 @@
+"""Losses of classes: logistic and exponential for two, softmax for many."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit, logsumexp, softmax
+
+from tilth import _core
+from tilth.params import declared, param
+from tilth.parts.losses import Loss, Serves, kept_rows, safe_exp, sum_by
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+
+
+def _inner(share: Any) -> Floats:
+    """A probability, kept away from 0 and 1 so that its logit is finite."""
+    small = np.finfo(np.float64).eps
+    return np.clip(np.asarray(share, dtype=np.float64), small, 1 - small)
+
+
+def _not_a_share(y: Any) -> str | None:
+    outside = np.asarray(y)[(np.asarray(y) < 0) | (np.asarray(y) > 1)]
+    return f"needs classes coded 0 and 1, found {outside[0]:g}" if outside.size else None
+
+
+@declared
+class Logistic(Loss):
+    """Two classes: L = -[y log p + (1 - y) log(1 - p)] = log(1 + e^eta) - y eta with p = 1 / (1 + e^-eta).
+
+    eta is the log-odds; its link is the logit, and the inverse of the logit is the logistic function.
+
+    >>> Logistic().inverse(Logistic().link(0.25)).item()
+    0.25
+    """
+
+    serves: ClassVar[Serves] = "two classes"
+
+    def value(self, y: Any, eta: Floats) -> Floats:
+        """Cross-entropy."""
+        return np.logaddexp(0.0, eta) - y * eta
+
+    def gradient(self, y: Any, eta: Floats) -> Floats:
+        """p - y."""
+        return expit(eta) - y
+
+    def hessian(self, y: Any, eta: Floats) -> Floats:
+        """p (1 - p)."""
+        return expit(eta) * expit(-eta)
+
+    def fill(self, y: Any, eta: Floats, weight: Floats | None, gradient: Floats, hessian: Floats | None) -> None:
+        """Compiled."""
+        _core.logistic_gradient(y, eta, weight, gradient, np.empty_like(gradient) if hessian is None else hessian)
+
+    def link(self, mean: Any) -> Floats:
+        """log(p / (1 - p))."""
+        return np.asarray(logit(_inner(mean)))
+
+    def inverse(self, eta: Any) -> Floats:
+        """1 / (1 + e^-eta)."""
+        return np.asarray(expit(eta))
+
+    def problem(self, y: Any) -> str | None:
+        """Classes are 0 and 1 (a share between them is a soft label)."""
+        return _not_a_share(y)
+
+
+@declared
+class Exponential(Loss):
+    """Two classes, AdaBoost's loss: L = e^(-z eta) with z = 2y - 1; eta = log(p / (1 - p)) / 2."""
+
+    serves: ClassVar[Serves] = "two classes"
+
+    def value(self, y: Any, eta: Floats) -> Floats:
+        """e to the negative margin."""
+        return safe_exp(-(2 * y - 1) * eta)
+
+    def gradient(self, y: Any, eta: Floats) -> Floats:
+        """-z e^(-z eta)."""
+        z = 2 * y - 1
+        return -z * safe_exp(-z * eta)
+
+    def hessian(self, y: Any, eta: Floats) -> Floats:
+        """z^2 e^(-z eta)."""
+        z = 2 * y - 1
+        return z * z * safe_exp(-z * eta)
+
+    def link(self, mean: Any) -> Floats:
+        """Half the log-odds."""
+        return 0.5 * np.asarray(logit(_inner(mean)))
+
+    def inverse(self, eta: Any) -> Floats:
+        """1 / (1 + e^(-2 eta))."""
+        return np.asarray(expit(2.0 * np.asarray(eta)))
+
+    def problem(self, y: Any) -> str | None:
+        """Classes are 0 and 1."""
+        return _not_a_share(y)
+
+    def shift(self, y: Any, eta: Floats, weight: Floats | None, group: Ints, n_groups: int) -> Floats:
+        """log(weight of the ones / weight of the zeros) / 2, weights being those of AdaBoost: w e^(-z eta)."""
+        y, eta, weight, group = kept_rows(y, eta, weight, group)
+        mass = (1.0 if weight is None else weight) * self.value(y, eta)
+        ones, whole = sum_by(group, mass * y, n_groups), sum_by(group, mass, n_groups)
+        return np.where(whole > 0, self.link(ones / np.where(whole > 0, whole, 1.0)), 0.0)
+
+
+@declared
+class Softmax(Loss):
+    """k classes, y in 0 .. k-1: L = -log p_y with p_c = e^eta_c / sum e^eta; only differences of scores matter.
+
+    The hessian given is its diagonal p_c (1 - p_c).
+    """
+
+    serves: ClassVar[Serves] = "classes"
+    k: int = param(3, low=1, doc="Number of classes.")
+
+    @property
+    def n_scores(self) -> int:
+        """One per class."""
+        return self.k
+
+    def value(self, y: Any, eta: Floats) -> Floats:
+        """-log of the probability of the true class."""
+        return np.asarray(logsumexp(eta, axis=1)) - np.take_along_axis(eta, np.asarray(y)[:, None], axis=1)[:, 0]
+
+    def gradient(self, y: Any, eta: Floats) -> Floats:
+        """p_c - [c = y]."""
+        out = self.inverse(eta)
+        out[np.arange(len(out)), y] -= 1.0
+        return out
+
+    def hessian(self, y: Any, eta: Floats) -> Floats:
+        """p_c (1 - p_c)."""
+        p = self.inverse(eta)
+        return p * (1.0 - p)
+
+    def fill(self, y: Any, eta: Floats, weight: Floats | None, gradient: Floats, hessian: Floats | None) -> None:
+        """Compiled, for scores in Fortran order."""
+        spare = np.empty_like(gradient) if hessian is None else hessian
+        _core.softmax_gradient(y, np.asfortranarray(eta), weight, gradient, spare)
+
+    def link(self, mean: Any) -> Floats:
+        """Logarithms, less their mean."""
+        logs = np.log(np.maximum(np.asarray(mean, dtype=np.float64), np.finfo(np.float64).eps))
+        return np.asarray(logs - logs.mean(axis=-1, keepdims=True))
+
+    def inverse(self, eta: Any) -> Floats:
+        """Softmax of each row."""
+        return np.asarray(softmax(np.asarray(eta, dtype=np.float64), axis=-1))
+
+    def start(self, y: Any, weight: Floats | None = None) -> Floats:
+        """Logarithms of the class shares."""
+        counts = np.bincount(y, weights=weight, minlength=self.k)
+        return self.link(counts / counts.sum())
+
+    def problem(self, y: Any) -> str | None:
+        """Codes of classes."""
+        y = np.asarray(y)
+        outside = y[(y < 0) | (y >= self.k)]
+        return f"needs class codes from 0 to {self.k - 1}, found {outside[0]}" if outside.size else None
+
+    def shift(self, y: Any, eta: Floats, weight: Floats | None, group: Ints, n_groups: int) -> Floats:
+        """Not one number: boosting takes the Newton step of each class instead."""
+        raise TypeError("Softmax: the best shift of several scores at once has no single number per group.")
