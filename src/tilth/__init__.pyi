@@ -18,6 +18,7 @@ from tilth.lifecycle.run import run as run
 from tilth.lifecycle.save import describe_file as describe_file
 from tilth.lifecycle.save import load as load
 from tilth.lifecycle.save import save as save
+from tilth.models.anomaly.isolation_forest import IsolationForest as IsolationForest
 from tilth.models.bayes.naive_bayes import CategoricalNB as CategoricalNB
 from tilth.models.bayes.naive_bayes import GaussianNB as GaussianNB
 from tilth.models.bayes.naive_bayes import NaiveBayes as NaiveBayes
@@ -25,6 +26,16 @@ from tilth.models.bayes.text import BernoulliNB as BernoulliNB
 from tilth.models.bayes.text import MultinomialNB as MultinomialNB
 from tilth.models.catalogue import capabilities as capabilities
 from tilth.models.catalogue import matching as matching
+from tilth.models.ensembles.adaboost import AdaBoostClassifier as AdaBoostClassifier
+from tilth.models.ensembles.adaboost import AdaBoostRegressor as AdaBoostRegressor
+from tilth.models.ensembles.extra_trees import ExtraTreesClassifier as ExtraTreesClassifier
+from tilth.models.ensembles.extra_trees import ExtraTreesRegressor as ExtraTreesRegressor
+from tilth.models.ensembles.gradient_boosting import GradientBoostingClassifier as GradientBoostingClassifier
+from tilth.models.ensembles.gradient_boosting import GradientBoostingRegressor as GradientBoostingRegressor
+from tilth.models.ensembles.leaf_codes import LeafCodes as LeafCodes
+from tilth.models.ensembles.random_forest import RandomForestClassifier as RandomForestClassifier
+from tilth.models.ensembles.random_forest import RandomForestRegressor as RandomForestRegressor
+from tilth.models.ensembles.ranker import GradientBoostingRanker as GradientBoostingRanker
 from tilth.models.prepare.choose import DropColumns as DropColumns
 from tilth.models.prepare.choose import SelectKinds as SelectKinds
 from tilth.models.prepare.features import Denoise as Denoise
@@ -54,6 +65,13 @@ from tilth.models.prepare.text import WordVectors as WordVectors
 from tilth.models.rules.one_r import OneRClassifier as OneRClassifier
 from tilth.models.rules.zero_r import ZeroRClassifier as ZeroRClassifier
 from tilth.models.rules.zero_r import ZeroRRegressor as ZeroRRegressor
+from tilth.models.trees.c45 import C45 as C45
+from tilth.models.trees.cart import CART as CART
+from tilth.models.trees.cart import CARTRegressor as CARTRegressor
+from tilth.models.trees.decision_tree import DecisionStump as DecisionStump
+from tilth.models.trees.decision_tree import DecisionTreeClassifier as DecisionTreeClassifier
+from tilth.models.trees.decision_tree import DecisionTreeRegressor as DecisionTreeRegressor
+from tilth.models.trees.id3 import ID3 as ID3
 from tilth.parts.smoothing import Epsilon as Epsilon
 from tilth.parts.smoothing import Laplace as Laplace
 from tilth.parts.smoothing import MEstimate as MEstimate
@@ -68,9 +86,12 @@ from tilth import plot as plot
 from tilth import report as report
 from tilth import stats as stats
 from tilth import testing as testing
+from tilth.models import anomaly as anomaly
 from tilth.models import bayes as bayes
+from tilth.models import ensembles as ensembles
 from tilth.models import prepare as prepare
 from tilth.models import rules as rules
+from tilth.models import trees as trees
 
 models: Any
 load_dataset = data.datasets.load

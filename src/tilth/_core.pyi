@@ -124,3 +124,25 @@ def tree_shap(
     n_outputs: int,
     n_columns: int,
 ) -> tuple[_Floats, _Floats]: ...
+def bin_edges(X: _Real, weight: _Floats | None, rows: _Codes | None, max_bins: int) -> list[_Floats]: ...
+def bin_cells(numbers: _Real, codes: _Codes, edges: _Floats, first: _Longs, sizes: _Longs) -> NDArray[Any]: ...
+def bag_counts(seed: int, rows: int, size: int, replace: bool) -> NDArray[np.uint16]: ...
+def grow_trees(
+    bins: NDArray[Any],
+    sizes: _Longs,
+    nominal: _Codes,
+    edges: _Floats,
+    first: _Longs,
+    numbers: _Real | None,
+    codes: _Codes | None,
+    y: _Codes | None,
+    n_classes: int,
+    targets: _Floats | None,
+    weight: _Floats | None,
+    newton: bool,
+    settings: dict[str, Any],
+    seeds: _Longs,
+    bag: tuple[int, bool] | None,
+    rows: _Codes | None,
+    want_leaves: bool,
+) -> tuple[dict[str, Any], _Codes | None]: ...

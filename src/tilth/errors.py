@@ -49,6 +49,7 @@ CODES = {
     "W203": "a class variance of zero was raised so that the density exists",
     "W204": "columns depend on each other given the class, which the model assumes they do not",
     "W205": "no class explains the row at all; the prior was used",
+    "W206": "the tree has more leaves than a person can read",
     "W301": "a stored model answers differently in this version",
 }
 

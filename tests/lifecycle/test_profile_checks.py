@@ -57,6 +57,23 @@ def test_a_list_of_names_is_no_rule() -> None:
     assert "name" not in "\n".join(cabin.evidence["tree"])
 
 
+@pytest.mark.covers("D-07")
+def test_rules_speak_of_gaps_dates_and_the_fewer_levels(rng: np.random.Generator) -> None:
+    weight = np.where(rng.random(N) < 0.4, np.nan, rng.normal(70, 9, N))
+    (found,) = profile({"weight": weight, "height": np.where(np.isnan(weight), np.nan, rng.normal(size=N))})["Q103"][:1]
+    assert found.evidence["tree"][0] == f"{found.evidence['predicted_by']} is not missing:"
+    assert found.evidence["rule_holds"] == 1.0
+    day = np.datetime64("2024-01-01") + rng.integers(0, 100, N)
+    (found,) = profile({"day": day, "x": np.where(day <= np.datetime64("2024-01-31"), np.nan, rng.normal(size=N))})[
+        "Q103"
+    ]
+    assert "day <= 2024-01-31" in found.title
+    ward = rng.choice(list("abcdefg"), N)
+    (found,) = profile({"ward": ward, "x": np.where(ward == "c", rng.normal(size=N), np.nan)})["Q103"]
+    assert found.evidence["tree"][0] == "ward is 'c':"
+    assert "where ward is not 'c'" in found.title
+
+
 @pytest.mark.covers("D-06")
 def test_missingness_that_depends_on_the_target_is_found(rng: np.random.Generator) -> None:
     y = rng.choice(["ill", "well"], N)

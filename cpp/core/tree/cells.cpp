@@ -13,6 +13,8 @@ namespace {
 
 // Steps into which the largest gradient is cut must be fine beside a typical one, or 32 bits are too few.
 constexpr double steps_per_typical = 8;
+// Packing pays with many rows; with few, a row of weight two is then exactly the row given twice.
+constexpr Index least_packed_rows = 16384;
 
 bool whole_weights(const Goal& goal) {
     if (!goal.weight) return true;
@@ -61,6 +63,7 @@ void Payload::pack_classes() {
 
 bool Payload::pack_gradients(Index total) {
     constexpr Index block = 16384;
+    if (goal_.rows < least_packed_rows) return false;
     const Index n = goal_.rows, blocks = (n + block - 1) / block;
     std::vector<double> tops(3 * blocks, 0.0);
     parallel_for(blocks, 2 * n, [&](Index b) {

@@ -246,7 +246,7 @@ RankedGroup ranked(const Rows& rows, const std::int32_t* first, Index size, Inde
 
 }  // namespace
 
-void rank_gradient(const Rows& rows, const double* gain, const Groups& groups, Index top, bool by_ndcg,
+void rank_gradient(const Rows& rows, const double* gain, const QueryGroups& groups, Index top, bool by_ndcg,
                    double* gradient, double* hessian) {
     parallel_for(groups.count, 32 * rows.n, [&](Index g) {
         const Index size = groups.start[g + 1] - groups.start[g];

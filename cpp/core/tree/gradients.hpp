@@ -33,7 +33,7 @@ BadCell leaf_quantiles(const double* value, const std::int32_t* leaf, const doub
                        Index n_leaves, double* out);
 
 // Rows grouped by query: those of group g are order[start[g] : start[g + 1]].
-struct Groups {
+struct QueryGroups {
     const std::int32_t* order = nullptr;
     const Index* start = nullptr;
     Index count = 0;
@@ -43,7 +43,7 @@ struct Groups {
 // among the `top` highest scores (0: all pairs), each pair weighed by the change of NDCG when the two swap
 // places (`by_ndcg`), else by 1. gain[i] is what row i adds to a DCG at place 1; groups are weighed by the weight of
 // their first row.
-void rank_gradient(const Rows& rows, const double* gain, const Groups& groups, Index top, bool by_ndcg,
+void rank_gradient(const Rows& rows, const double* gain, const QueryGroups& groups, Index top, bool by_ndcg,
                    double* gradient, double* hessian);
 
 }  // namespace tilth::tree

@@ -115,8 +115,8 @@ bool LeafSets::find_slots(const Forest& forest) {
     return true;
 }
 
-// Values in different cells of the grid are ordered as their cells are, so only cuts of the value's own cell are left to
-// compare with; a cell with many cuts (a skewed column) makes the grid useless.
+// Values in different cells of the grid are ordered as their cells are, so only cuts of the value's own cell are left
+// to compare with; a cell with many cuts (a skewed column) makes the grid useless.
 void LeafSets::lay_grid(Slot& slot, Index n_cuts) {
     slot.low = slot.cuts[0];
     slot.scale = (grid_cells - 1) / (slot.cuts[n_cuts - 1] - slot.low);

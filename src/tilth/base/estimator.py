@@ -41,7 +41,7 @@ from tilth.data.infer import infer
 from tilth.data.kinds import Kind
 from tilth.data.reading import is_sparse, read
 from tilth.data.schema import Schema
-from tilth.data.table import RawTable, Table
+from tilth.data.table import RawTable, Table, numeric_table
 from tilth.errors import warn_data
 from tilth.params import check_params, declared, param, params_of
 from tilth.stats.fold import fold
@@ -224,7 +224,24 @@ class Estimator(BaseEstimator):
 
     def _table(self, X: Any, warn: bool = True) -> Table:
         """New rows as the model sees them: aligned, typed, examined, converted."""
-        return self._converted(self._typed(X, warn))
+        plain = self._plain(X)
+        return self._converted(self._typed(X, warn)) if plain is None else plain
+
+    def _plain(self, X: Any) -> Table | None:
+        """The short way for a plain array of numbers about which there is nothing to say; None for anything else."""
+        schema = self.__dict__.get("schema_")
+        if type(X) is not np.ndarray or X.dtype != np.float64 or X.ndim != 2 or not len(X):
+            return None
+        if schema is None or schema.named or not schema.columns or not self.plan_.is_empty or self.accepts.nonnegative:
+            return None
+        bounds = schema.number_bounds
+        if bounds is None or X.shape[1] != len(bounds[0]):
+            return None
+        low, high, gone, infinite = _core.column_facts(X)
+        odd = infinite.any() or (low < bounds[0]).any() or (high > bounds[1]).any()
+        if odd or (gone.any() and not self.accepts.missing):
+            return None
+        return numeric_table(X, schema.names)
 
     def _typed(self, X: Any, warn: bool = True) -> Table:
         """New rows in the user's own columns; remarks about them become warnings."""
@@ -259,6 +276,18 @@ class Estimator(BaseEstimator):
     def check(self, X: Any) -> pd.DataFrame:
         """Compare new rows with the training table: unseen levels and every value outside the observed range."""
         return remarks_frame(self._examined(X, far_only=False)[1])
+
+    def _explanation(self, typed: Table, names: list[str], values: Array, base: Array) -> Explanation:
+        """Terms of the columns the model sees, summed into the columns the user gave."""
+        origin = self.plan_.origin()
+        owners = np.array([origin.get(name, name) for name in names], dtype=object)
+        columns = list(dict.fromkeys(owners))
+        if len(columns) < len(names):
+            values = np.stack([values[:, :, owners == c].sum(axis=2) for c in columns], axis=2)
+        labels = {c.name: c.labels() for c in typed.columns}
+        shown = [[cell_text(v) for v in labels[c]] if c in labels else [""] * len(values) for c in columns]
+        classes = self.classes_.tolist() if hasattr(self, "classes_") else ["prediction"]
+        return Explanation(values, base, columns, classes, [list(row) for row in zip(*shown, strict=True)])
 
     # ------------------------------------------------------------------------------------------------- speaking
 
@@ -405,22 +434,13 @@ class Predictor(Estimator):
 
     def _rows(self, X: Any) -> Any:
         """A typed table, or the sparse matrix itself for models that work on it."""
+        plain = self._plain(X)
+        if plain is not None:
+            return plain
         check_is_fitted(self)
         if self.accepts.sparse and not self.schema_.columns and is_sparse(X):
             return self._aligned(X).matrix
         return self._table(X)
-
-    def _explanation(self, typed: Table, names: list[str], values: Array, base: Array) -> Explanation:
-        """Terms of the columns the model sees, summed into the columns the user gave."""
-        origin = self.plan_.origin()
-        owners = np.array([origin.get(name, name) for name in names], dtype=object)
-        columns = list(dict.fromkeys(owners))
-        if len(columns) < len(names):
-            values = np.stack([values[:, :, owners == c].sum(axis=2) for c in columns], axis=2)
-        labels = {c.name: c.labels() for c in typed.columns}
-        shown = [[cell_text(v) for v in labels[c]] if c in labels else [""] * len(values) for c in columns]
-        classes = self.classes_.tolist() if hasattr(self, "classes_") else ["prediction"]
-        return Explanation(values, base, columns, classes, [list(row) for row in zip(*shown, strict=True)])
 
     @whole_or_nothing
     def fit_chunks(self, chunks: Chunks, *, backend: str = "serial", workers: int | None = None) -> Self:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tilth.data.kinds import Kind, Level, level_key
 from tilth.errors import SchemaError
@@ -74,6 +78,16 @@ class Schema:
     def features(self) -> tuple[ColumnSpec, ...]:
         """The columns a model may use."""
         return tuple(c for c in self.columns if c.role == "feature")
+
+    @functools.cached_property
+    def number_bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Of a table that is all numbers, what no value passes without a remark: the training range and as much again."""
+        if any(c.kind.name != "numeric" or c.role != "feature" or c.form == "date" for c in self.columns):
+            return None
+        low, high = np.array([(c.low, c.high) for c in self.columns], dtype=np.float64).reshape(-1, 2).T
+        with np.errstate(invalid="ignore"):
+            room = np.where(high > low, high - low, np.inf)
+        return low - room, high + room
 
     def __len__(self) -> int:
         return self.width

@@ -122,6 +122,8 @@ class Table:
 
     def codes(self) -> NDArray[np.int32]:
         """The nominal and ordinal columns as one n x p array of level codes."""
+        if self.matrix is not None:
+            return np.empty((self.n_rows, 0), dtype=np.int32)
         chosen = [c.values for c in self.of_kind("nominal", "ordinal")]
         base = _shared_base(chosen)
         if base is not None:

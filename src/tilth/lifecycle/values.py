@@ -60,9 +60,14 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "Winsorise",
     ),
     "tilth.parts.smoothing": ("Epsilon", "Laplace", "MEstimate"),
+    "tilth.parts.criteria": ("Deviance", "Entropy", "Gini", "Misclassification", "Variance"),
+    "tilth.parts.losses": ("Absolute", "Gamma", "Huber", "Poisson", "Quantile", "Squared", "Tweedie"),
+    "tilth.parts.class_losses": ("Exponential", "Logistic", "Softmax"),
+    "tilth.parts.ranking": ("LambdaRank", "PairwiseLogistic"),
     "tilth.engines.mixture.product": ("Product", "ProductStatistic"),
     "tilth.engines.mixture.sums": ("ClassSums",),
     "tilth.engines.tree.one_rule": ("Rule", "RuleStatistic"),
+    "tilth.engines.tree.trees": ("Trees",),
     "tilth.stats.counts": ("Counts", "ValueCounts"),
     "tilth.stats.gram": ("Gram",),
     "tilth.stats.histogram": ("Histogram",),
@@ -259,6 +264,14 @@ def _rule_statistic(s: Any) -> str | None:
     return None if good else "weight, levels and numbers are of different classes"
 
 
+def _trees(t: Any) -> str | None:
+    try:
+        t.validate()
+    except ValueError as problem:
+        return str(problem)
+    return None
+
+
 CHECKS: dict[str, Callable[[Any], str | None]] = {
     "ClassSums": _class_sums,
     "Counts": _counts,
@@ -270,5 +283,6 @@ CHECKS: dict[str, Callable[[Any], str | None]] = {
     "QuantileSketch": _sketch,
     "RuleStatistic": _rule_statistic,
     "Schema": _schema,
+    "Trees": _trees,
     "ValueCounts": _value_counts,
 }

@@ -429,6 +429,7 @@ class CustomLoss(Loss):
     measure: Any = param(None, doc="Function of target and score that gives the loss of each row.")
     k: int = param(1, low=1, doc="Scores per row.")
 
+    in_files: ClassVar[bool] = False
     _longest: ClassVar[float] = np.inf
 
     @property

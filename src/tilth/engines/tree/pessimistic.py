@@ -174,12 +174,15 @@ class _Raising:
             branch = x.astype(np.int64)
         n, shared = int(tree.branches[source]), tree.missing[source] == SHARED
         branch = np.where(known, branch, n if shared else tree.missing[source])
-        parts = [(index[branch == b], weight[branch == b]) for b in range(n)]
-        if not shared or known.all():
+        order = np.argsort(branch.astype(np.uint16), kind="stable")  # a column has fewer than 2^16 levels
+        index, weight = index[order], weight[order]
+        ends = np.cumsum(np.bincount(branch, minlength=n + 1))
+        parts = [(index[e - s : e], weight[e - s : e]) for e, s in zip(ends, np.diff(ends, prepend=0), strict=True)]
+        lost, lost_weight = parts.pop()  # rows to be shared out
+        if not lost.size:
             return parts
         sizes = np.array([w.sum() for _, w in parts])
         shares = sizes / sizes.sum() if sizes.sum() > 0 else np.full(n, 1.0 / n)
-        lost, lost_weight = index[~known], weight[~known]
         return [
             (np.concatenate([i, lost]), np.concatenate([w, lost_weight * s])) if s > 0 else (i, w)
             for (i, w), s in zip(parts, shares, strict=True)

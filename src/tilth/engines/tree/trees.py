@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,7 +73,7 @@ class Trees:
     gain: Floats
     bits: NDArray[np.uint64]
     output: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int32))
-    _packed: Any = field(default=None, repr=False, compare=False)
+    _packed: ClassVar[Any] = None  # the predictor's copy of the nodes; each object makes its own when first asked
 
     # ------------------------------------------------------------------------------------------------- size and shape
 
@@ -170,8 +170,9 @@ class Trees:
     def packed(self) -> Any:
         """Nodes of 16 bytes for the compiled predictor; made once, never stored in files."""
         if self._packed is None:
-            self._packed = _core.pack_trees(
-                self.test, self.column, self.threshold, self.subset, self.child, self.branches, self.missing
+            levels = np.array([0 if k.name == "numeric" else len(k.levels) for k in self.kinds], dtype=np.int32)
+            self.__dict__["_packed"] = _core.pack_trees(
+                self.test, self.column, self.threshold, self.subset, self.child, self.branches, self.missing, levels
             )
         return self._packed
 
@@ -189,7 +190,7 @@ class Trees:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if k != "_packed"} | {"_packed": None}
+        return {k: v for k, v in self.__dict__.items() if k != "_packed"}
 
     # ---------------------------------------------------------------------------------------------------- soundness
 

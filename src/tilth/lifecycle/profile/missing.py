@@ -10,6 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.data.infer import Kinds
+from tilth.data.kinds import Kind
+from tilth.data.table import Column, Table
+from tilth.engines.tree.grow import Goal, Grid, Growth, grow_trees
 from tilth.lifecycle.profile.column import ColumnView
 from tilth.lifecycle.profile.finding import Finding, count, listed, percent, shown
 from tilth.lifecycle.profile.scan import BINS, Bins, binned, flag_area, folds_of, independence_p
@@ -30,7 +33,7 @@ RULE_LEVEL = 0.001
 STRONG_AREA = 0.75
 #: Columns for which a rule is looked for, those with most missing cells first.
 RULE_COLUMNS = 40
-TREE_DEPTH = 2
+#: Rows that each side of a split must hold, and a level to be named.
 TREE_LEAF = 5
 
 
@@ -86,6 +89,7 @@ def missing_by_rule(view: View) -> Iterator[Finding]:
     cache: dict[tuple[str, int], Bins] = {}
     fold = folds_of(small.n_rows)
     n_tests = len(suspects) * max(1, len(others) - 1)
+    grower: RuleGrower | None = None
     for column in suspects:
         flag = column.missing
         # Few missing cells, few bins: the chi-square test wants about five of them in each.
@@ -102,8 +106,9 @@ def missing_by_rule(view: View) -> Iterator[Finding]:
                 best_area, best_p, best = area, p, other
         if best is None or best_area < RULE_AREA:
             continue
-        tree = grow(flag, [best, *(c for c in others if c.name not in (column.name, best.name))])
-        holds = float((tree.predict(small) == flag).mean())
+        grower = grower or RuleGrower(others, small.n_rows)
+        tree = grower.grow(flag, best.name, without=column.name)
+        holds = tree.right() / small.n_rows
         base = max(flag.mean(), 1 - flag.mean())
         yield Finding(
             "warning" if best_area >= STRONG_AREA else "info",
@@ -129,50 +134,22 @@ def missing_by_rule(view: View) -> Iterator[Finding]:
 
 @dataclass
 class Rule:
-    """A node of the tree: the share of missing cells, and a split ``(column, threshold or levels)`` or None."""
+    """A node of the tree in words: the share of missing cells among its rows, and a condition with two sides."""
 
     n: int
     share: float
-    column: ColumnView | None = None
-    threshold: float = float("nan")
-    levels: tuple[int, ...] = ()
+    condition: str = ""
+    opposite: str = ""
     inside: Rule | None = None
     outside: Rule | None = None
-
-    def test(self, column: ColumnView) -> Flags:
-        """Rows that go inside."""
-        if self.levels:
-            return np.isin(column.codes, self.levels)
-        if self.threshold == -np.inf:
-            return column.missing
-        return np.asarray(~column.missing & (column.numbers <= self.threshold))
-
-    def condition(self) -> str:
-        """The split in words."""
-        assert self.column is not None
-        if self.levels:
-            names = ["missing" if v < 0 else shown(self.column.label(v)) for v in self.levels[:4]]
-            more = f" and {len(self.levels) - 4} more" if len(self.levels) > 4 else ""
-            return f"{self.column.name} is {' or '.join(names)}{more}"
-        if self.threshold == -np.inf:
-            return f"{self.column.name} is missing"
-        return f"{self.column.name} <= {self.threshold:g}"
-
-    def opposite(self) -> str:
-        """The other side of the split in words."""
-        assert self.column is not None
-        if not self.levels and self.threshold != -np.inf:
-            return f"{self.column.name} > {self.threshold:g}"
-        return f"not {self.condition()}"
 
     def words(self) -> str:
         """The first split as a sentence about where cells are missing."""
         if self.inside is None or self.outside is None:
             return f"missing in {percent(self.share)} of rows"
-        high, low = self.inside, self.outside
-        where = self.condition()
+        high, low, where = self.inside, self.outside, self.condition
         if high.share < low.share:
-            high, low, where = low, high, self.opposite()
+            high, low, where = low, high, self.opposite
         return f"missing in {percent(high.share)} of rows where {where}, in {percent(low.share)} of the others"
 
     def lines(self, depth: int = 0) -> list[str]:
@@ -181,73 +158,112 @@ class Rule:
         if self.inside is None or self.outside is None:
             return [f"{pad}missing in {percent(self.share)} of {count(self.n, 'row')}"]
         return [
-            f"{pad}{self.condition()}:", *self.inside.lines(depth + 1),
-            f"{pad}{self.opposite()}:", *self.outside.lines(depth + 1),
+            f"{pad}{self.condition}:", *self.inside.lines(depth + 1),
+            f"{pad}{self.opposite}:", *self.outside.lines(depth + 1),
         ]  # fmt: skip
 
-    def predict(self, view: View) -> Flags:
-        """Whether each row's cell should be missing, by the majority of its leaf."""
-        if self.column is None or self.inside is None or self.outside is None:
-            return np.full(view.n_rows, self.share > 0.5)
-        inside = self.test(view.column(self.column.name))
-        return np.where(inside, self.inside.predict(view), self.outside.predict(view))
+    def right(self) -> float:
+        """Rows for which the majority of their leaf says truly whether the cell is missing."""
+        if self.inside is None or self.outside is None:
+            return self.n * max(self.share, 1 - self.share)
+        return self.inside.right() + self.outside.right()
 
 
-def grow(flag: Flags, columns: Sequence[ColumnView], depth: int = TREE_DEPTH) -> Rule:
-    """Tree of Gini splits for a flag; the first split uses ``columns[0]``, deeper ones any column."""
-    return _grow(flag, list(columns), np.arange(flag.size), depth, first=True)
+class RuleGrower:
+    """Grows rules with the tree engine; the columns are binned once for all of them."""
 
+    def __init__(self, columns: Sequence[ColumnView], n_rows: int) -> None:
+        self.columns = sorted(columns, key=_has_levels)  # the engine counts numbers first
+        self.places = {c.name: j for j, c in enumerate(self.columns)}
+        self.grid = Grid.of(Table([_typed(c) for c in self.columns], n_rows))
 
-def _grow(flag: Flags, columns: list[ColumnView], rows: NDArray[np.int64], depth: int, first: bool) -> Rule:
-    here = flag[rows]
-    node = Rule(len(rows), float(here.mean()) if len(rows) else 0.0)
-    impurity = 2 * node.share * (1 - node.share) * len(rows)
-    if depth == 0 or impurity == 0:
+    def grow(self, flag: Flags, first: str, without: str) -> Rule:
+        """Tree of Gini splits for a flag; the first split asks ``first``, the second any column but ``without``."""
+        others = tuple(j for name, j in self.places.items() if name != without)
+        # A second split must explain a tenth of all the impurity there was: rules are for people.
+        least = 0.1 * 2 * float(flag.mean()) * (1 - float(flag.mean())) * flag.size
+        return self._grow(flag, np.arange(flag.size), [((self.places[first],), 0.0), (others, least)])
+
+    def _grow(self, flag: Flags, rows: NDArray[np.int64], levels: list[tuple[tuple[int, ...], float]]) -> Rule:
+        """The tree of these rows; ``levels`` says which columns each level of it may ask and how much it must gain."""
+        here = flag[rows]
+        node = Rule(len(rows), float(here.mean()))
+        if not levels or here.all() or not here.any():
+            return node
+        (asked, least), *below = levels
+        grid = Grid(self.grid.table.rows(rows), self.grid.bins, self.grid.cells[rows])
+        growth = Growth(
+            thresholds="auto", max_depth=1, min_rows_leaf=TREE_LEAF, min_level_weight=TREE_LEAF,
+            min_gain=max(least / len(rows), 1e-12), interactions=(asked,),
+        )  # fmt: skip
+        tree = grow_trees(grid, Goal(codes=here.astype(np.int32), n_classes=2), growth, np.zeros(1, dtype=np.int64))
+        if tree.n_nodes == 1:
+            return node
+        inside = tree.leaves(grid.table)[:, 0] == tree.child[0]
+        place = int(tree.column[0])
+        column, values = self.columns[place], grid.table[self.columns[place].name].values
+        if _has_levels(column):
+            held = tree.levels_of(0)
+            if not _named_first(held, values, here[inside].mean() > node.share):
+                held, inside = ~held, ~inside
+            node.condition, node.opposite = _said_levels(column, tree.kinds[place].levels, held, values)
+        else:
+            node.condition, node.opposite = _said_numbers(column, values, float(tree.threshold[0]), tree.missing[0])
+        node.inside = self._grow(flag, rows[inside], below)
+        node.outside = self._grow(flag, rows[~inside], below)
         return node
-    # A second split must explain a tenth of all the impurity there was: rules are for people.
-    least = 0.0 if first else 0.1 * 2 * flag.mean() * (1 - flag.mean()) * flag.size
-    best = least
-    for column in columns[:1] if first else columns:
-        gain, threshold, levels = _best_split(column, here, rows, impurity)
-        if gain > best:
-            best, node.column, node.threshold, node.levels = gain, column, threshold, levels
-    if node.column is None:
-        return node
-    inside = node.test(node.column)[rows]
-    node.inside = _grow(flag, columns, rows[inside], depth - 1, first=False)
-    node.outside = _grow(flag, columns, rows[~inside], depth - 1, first=False)
-    return node
 
 
-def _best_split(
-    column: ColumnView, flag: Flags, rows: NDArray[np.int64], impurity: float
-) -> tuple[float, float, tuple[int, ...]]:
-    """Largest fall of ``2 p (1 - p) n`` over all thresholds, or over the levels ordered by their share."""
-    codes = column.codes[rows]
-    low = int(codes.min()) if codes.size else 0
-    size = int(codes.max()) + 1 - low if codes.size else 1
-    n = np.bincount(codes - low, minlength=size).astype(float)
-    yes = np.bincount(codes - low, weights=flag, minlength=size)
-    seen = np.flatnonzero(n)
-    by_level = not (column.is_number or column.raw.form == "date")
-    if by_level:
-        # A level of a row or two is a name, and a list of names is no rule.
-        seen = seen[n[seen] >= TREE_LEAF]
-    order = seen[np.argsort(-yes[seen] / n[seen], kind="stable")] if by_level else seen
-    if not len(order):
-        return 0.0, np.nan, ()
-    n_in, yes_in = np.cumsum(n[order]), np.cumsum(yes[order])
-    n_out, yes_out = n.sum() - n_in, yes.sum() - yes_in
-    left = 2 * yes_in * (1 - yes_in / n_in) + 2 * yes_out * (1 - yes_out / np.maximum(n_out, 1))
-    gain = np.where((n_in >= TREE_LEAF) & (n_out >= TREE_LEAF), impurity - left, 0.0)
-    at = int(gain.argmax())
-    if by_level:
-        inside = order[: at + 1] + low
-        return float(gain[at]), np.nan, tuple(int(v) for v in inside)
-    edge = int(order[at]) + low
-    if edge < 0:
-        return float(gain[at]), -np.inf, ()
-    return float(gain[at]), float(column.distinct[0][edge]), ()
+def _has_levels(column: ColumnView) -> bool:
+    return not (column.is_number or column.raw.form == "date")
+
+
+#: A level whose cells are too few to be named; -1 stands for a missing cell, as in :attr:`ColumnView.codes`.
+RARE, GONE = -2, -1
+
+
+def _typed(column: ColumnView) -> Column:
+    """The column as the engine takes it; a level is the code that ``column.label`` knows."""
+    if not _has_levels(column):
+        return Column(column.name, Kind("numeric"), column.numbers)
+    found, counts = np.unique(column.codes, return_counts=True)
+    # A level of a row or two is a name, and a list of names is no rule.
+    kept = found[counts >= TREE_LEAF]
+    place = np.searchsorted(kept, column.codes)
+    known = np.append(kept, RARE - 1)[place] == column.codes
+    return Column(column.name, Kind("nominal", (RARE, *kept.tolist())), np.where(known, place + 1, 0).astype(np.int32))
+
+
+def _named_first(held: Flags, values: NDArray[Any], misses_more: bool) -> bool:
+    """Whether the levels held by the first branch are to be named: no rare ones, the fewer, those that miss more."""
+    seen = np.bincount(values, minlength=len(held)) > 0
+    if seen[0]:
+        return not held[0]
+    first, second = int((held & seen).sum()), int((~held & seen).sum())
+    return misses_more if first == second else first < second
+
+
+def _said_levels(column: ColumnView, levels: Sequence[Any], held: Flags, values: NDArray[Any]) -> tuple[str, str]:
+    """Both sides of a split by levels in words, by those of the first that these rows have."""
+    seen = np.bincount(values, minlength=len(held)) > 0
+    chosen = [levels[i] for i in np.flatnonzero(held & seen).tolist()]
+    names = ["missing" if v == GONE else shown(column.label(v)) for v in chosen[:4]]
+    said = " or ".join(names) + (f" and {len(chosen) - 4} more" if len(chosen) > 4 else "")
+    return f"{column.name} is {said}", f"{column.name} is not {said}"
+
+
+def _said_numbers(column: ColumnView, values: NDArray[Any], threshold: float, missing: int) -> tuple[str, str]:
+    """Both sides of a split at a threshold in words, by the largest number that these rows have below it."""
+    gone = np.isnan(values)
+    known = values[~gone]
+    if threshold >= known.max():
+        return f"{column.name} is not missing", f"{column.name} is missing"
+    edge = known[known <= threshold].max()
+    at = str(column.label(int(np.searchsorted(column.distinct[0], edge)))) if column.raw.form == "date" else f"{edge:g}"
+    sides = [f"{column.name} <= {at}", f"{column.name} > {at}"]
+    if gone.any():
+        sides[missing] += " or is missing"
+    return sides[0], sides[1]
 
 
 # ------------------------------------------------------------------------------------------------ bias of imputation

@@ -92,7 +92,7 @@ class Boosted(TreeModel, Predictor):
         10.0, low=0, doc="Pull of rare levels of a nominal column towards no effect when its levels are put in order."
     )
     min_level_rows: float = param(
-        0.0, low=0, doc="Weight (sum of hessians) below which a level of a nominal column goes with the rest."
+        50.0, low=0, doc="Levels of a nominal column with fewer rows in a node stay together there (in mean hessians)."
     )
     method: str = param(
         "newton",

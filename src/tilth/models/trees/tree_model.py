@@ -185,7 +185,7 @@ class TreeModel(Estimator):
         additive = self._additive()
         values, base = additive.contributions(self._converted(typed))
         # An anomaly detector is no predictor of a target, but is explained alike.
-        made = Predictor._explanation(cast(Predictor, self), typed, self.trees_.names, values, base)
+        made = self._explanation(typed, self.trees_.names, values, base)
         made.scale = "answer" if additive.link == "identity" else "log"
         if not additive.classes and len(base) > 1:
             made.classes = [f"output {i}" for i in range(len(base))]
