@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 CORE_SOURCES := $(shell find cpp -name '*.cpp' -o -name '*.hpp')
 PATHS := src tests scripts $(wildcard benchmarks)
 
-.PHONY: run test lint format types layers docs sanitize bench wheel clean help
+.PHONY: run test lint format types layers docs sanitize bench peers wheel clean help
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -64,8 +64,10 @@ sanitize: $(VENV)/tools-dev ## C++ tests under address and undefined-behaviour s
 	@$(BIN)/cmake --build build/sanitize
 	@$(BIN)/ctest --test-dir build/sanitize --output-on-failure
 
-bench: $(VENV)/tools-test ## speed beside other libraries
+bench: $(VENV)/tools-test ## speed beside other libraries; those that are not installed are left out and named
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+peers: $(VENV)/tools-bench ## the libraries that bench compares with, besides scikit-learn
 
 wheel: $(VENV)/made ## a wheel in dist/
 	@$(PIP) wheel --no-deps --wheel-dir dist .

@@ -6,7 +6,8 @@ How a number comes about
 contestant once, step by step (fit, predict, ...), in the order A B C, then the next round begins: A B C A
 B C ... So a noisy minute hits all of them. The first round is a warm-up and is not counted. Only the step
 itself is inside the clock: building the data, importing libraries and making the object are not. Garbage
-is collected between steps, not within them.
+is collected between steps, not within them. A contestant that takes minutes may have a limit of rounds; it
+sits out the others, and with a limit of one it has no warm-up, which the table says.
 
 *first*, *extra MB*: every contestant also runs alone in a fresh process: the same data is built, the
 object is made, and each step runs exactly once. *first* is the time of that first call (caches cold,
@@ -14,15 +15,20 @@ threads not yet started); *extra MB* is the peak of resident memory during the s
 held before it, so the input does not count (see ``memory``).
 
 *ratio*: best of the contestant over best of the yardstick, which is the first peer of the workload. Below
-1 is faster.
+1 is faster. Where that peer did not take part the next one is the yardstick, and the targets, which were
+set against the first, are left out. Targets also show the ratio to whichever peer was fastest at the step.
 
 *quality*: computed from the answers of the last round, so a fast wrong answer shows.
+
+*growth*: where the steps of a workload are one task at several sizes, the slope of log best over log size:
+1 is cost in proportion.
 """
 
 from __future__ import annotations
 
 import gc
 import json
+import math
 import statistics
 import subprocess
 import sys
@@ -42,10 +48,14 @@ Step = Callable[[Any, Any], Any]
 
 @dataclass(frozen=True)
 class Contestant:
-    """Something to time: ``make(data)`` gives a subject, off the clock; a step is ``step(subject, data)``."""
+    """Something to time: ``make(data)`` gives a subject, off the clock; a step is ``step(subject, data)``.
+
+    ``rounds`` limits its counted rounds where it is slow.
+    """
 
     make: Callable[[Any], Any]
     steps: Mapping[str, Step]
+    rounds: int | None = None
 
 
 @dataclass(frozen=True)
@@ -53,8 +63,9 @@ class Workload:
     """A task and who does it: ours, and the peers it is compared with (the first peer is the yardstick).
 
     ``data(quick)`` builds the input, whose ``str`` is its description. ``targets`` are the ratios aimed
-    at, by step. ``quality(data, answers)`` gives facts about the answers of each contestant. ``weigh`` is
-    off where the work happens in processes of its own.
+    at, by step. ``quality(data, answers)`` gives facts about the answers of each contestant. ``sizes`` are
+    the sizes of the steps where these are one task that grows. ``weigh`` is off where memory says nothing, as
+    when the work happens in processes of its own.
     """
 
     name: str
@@ -66,6 +77,7 @@ class Workload:
     targets: Mapping[str, float] = field(default_factory=dict)
     rounds: int = 5
     weigh: bool = True
+    sizes: Mapping[str, int] = field(default_factory=dict)
 
     def contestants(self) -> dict[str, Contestant]:
         """Ours first, then the peers."""
@@ -85,7 +97,10 @@ class Timing:
 
 @dataclass
 class Result:
-    """All that was measured on one workload. ``absent`` says why a contestant did not take part."""
+    """All that was measured on one workload.
+
+    ``absent`` says why a contestant did not take part; those of ``once`` ran a single time, without a warm-up.
+    """
 
     name: str
     title: str
@@ -98,12 +113,18 @@ class Result:
     absent: dict[str, str]
     quick: bool
     machine: dict[str, Any] = field(default_factory=dict)
+    once: list[str] = field(default_factory=list)
 
     def ratio(self, contestant: str, step: str) -> float | None:
         """Best time over the best time of the yardstick at the same step."""
         if self.yardstick is None or step not in self.timings.get(self.yardstick, {}):
             return None
         return self.timings[contestant][step].best / self.timings[self.yardstick][step].best
+
+    def fastest(self, step: str) -> str | None:
+        """The peer with the best time at a step."""
+        times = {who: t[step].best for who, t in self.timings.items() if who not in self.ours and step in t}
+        return min(times, key=times.__getitem__, default=None)
 
     def to_json(self) -> str:
         """The result as JSON text."""
@@ -131,6 +152,8 @@ def run(workload: Workload, *, quick: bool = False, rounds: int | None = None, w
         if who not in absent
     }
     quality = workload.quality(data, answers) if workload.quality else {}
+    if workload.sizes:
+        quality = {who: {**quality.get(who, {}), "growth": _growth(t, workload.sizes)} for who, t in timings.items()}
     shape = str(data)
     del data, subjects, answers
     gc.collect()
@@ -140,9 +163,11 @@ def run(workload: Workload, *, quick: bool = False, rounds: int | None = None, w
             if problem:
                 absent[f"{who}, alone"] = problem
     yardstick = next((who for who in workload.peers if who in timings), None)
+    # A target is set against the first peer; beside another one it would mean something else.
+    targets = dict(workload.targets) if yardstick == next(iter(workload.peers), None) else {}
     return Result(
-        workload.name, workload.title, shape, yardstick, list(workload.ours), dict(workload.targets),
-        timings, quality, absent, quick,
+        workload.name, workload.title, shape, yardstick, list(workload.ours), targets,
+        timings, quality, absent, quick, once=[who for who in timings if workload.contestants()[who].rounds == 1],
     )  # fmt: skip
 
 
@@ -167,16 +192,25 @@ def _interleaved(
     answers: Answers = {who: {} for who in subjects}
     for turn in range(rounds + 1):
         for who, subject in list(subjects.items()):
+            warm_up = contestants[who].rounds != 1
+            if turn >= min(contestants[who].rounds or rounds, rounds) + warm_up:
+                continue
             try:
                 for name, step in contestants[who].steps.items():
                     answers[who].pop(name, None)
                     answers[who][name], spent = _timed(step, subject, data)
-                    if turn:
+                    if turn or not warm_up:
                         seconds[who][name].append(spent)
             except Exception as problem:  # one contestant's failure must not cost the others their times
                 absent[who] = f"{type(problem).__name__}: {problem}"
                 del subjects[who], seconds[who], answers[who]
     return seconds, answers
+
+
+def _growth(timings: Mapping[str, Timing], sizes: Mapping[str, int]) -> float:
+    """The power of size that best times grow with: the least-squares slope of their logarithms."""
+    best = [math.log(timings[step].best) for step in sizes]
+    return statistics.linear_regression([math.log(size) for size in sizes.values()], best).slope
 
 
 def _timed(step: Step, subject: Any, data: Any) -> tuple[Any, float]:

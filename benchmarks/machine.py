@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.metadata
 import os
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas")
+PEERS = ("lightgbm", "xgboost", "catboost", "scikit-learn-intelex", "isotree")
 
 
 def facts() -> dict[str, Any]:
@@ -22,7 +24,7 @@ def facts() -> dict[str, Any]:
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
-        "versions": {"tilth": tilth.__version__} | {n: importlib.metadata.version(n) for n in LIBRARIES},
+        "versions": {"tilth": tilth.__version__} | _versions(),
         "threads": _threads(),
         "load": round(os.getloadavg()[0], 2),
     }
@@ -36,6 +38,15 @@ def describe(found: dict[str, Any]) -> str:
         f"{found['cpu']}, {found['cores']} cores, {found['memory_gb']} GB, {found['system']}, "
         f"Python {found['python']}, {versions}; threads: {threads}; load at the start: {found['load']}"
     )
+
+
+def _versions() -> dict[str, str]:
+    """Versions of what is needed, and of the peers that are installed."""
+    found = {name: importlib.metadata.version(name) for name in LIBRARIES}
+    for name in PEERS:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version(name)
+    return found
 
 
 def _cpu() -> str:

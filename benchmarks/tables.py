@@ -12,7 +12,7 @@ HEAD = """# Benchmarks
 Written by `python -m benchmarks`; how each number comes about is told in `benchmarks/harness.py`. *first*
 is a first call in a fresh process; *best* and *median* are over interleaved rounds after a warm-up;
 *ratio* is best over the best of the yardstick (below 1 is faster); *extra MB* is the peak above what the
-process held before the step.
+process held before the step; *quality* is of the answers, on new rows where the workload has any.
 """
 
 
@@ -29,8 +29,8 @@ def targets(results: Sequence[Result]) -> str:
     head = [
         "## Targets",
         "",
-        "| workload | contestant | step | ratio | target | met |",
-        "|---|---|---|---:|---:|---|",
+        "| workload | contestant | step | yardstick | ratio | target | met | fastest peer | ratio to it |",
+        "|---|---|---|---|---:|---:|---|---|---:|",
     ]
     lines = []
     for r in results:
@@ -39,7 +39,13 @@ def targets(results: Sequence[Result]) -> str:
                 ratio = r.ratio(who, step) if step in r.timings.get(who, {}) else None
                 if ratio is not None:
                     met = "yes" if ratio <= target else "no"
-                    lines.append(f"| {r.name} | {who} | {step} | {ratio:.2f} | {target:g} | {met} |")
+                    fastest = r.fastest(step) or ""
+                    against = r.timings[who][step].best / r.timings[fastest][step].best
+                    cells = [
+                        r.name, who, step, r.yardstick or "", f"{ratio:.2f}", f"{target:g}", met, fastest,
+                        f"{against:.2f}",
+                    ]  # fmt: skip
+                    lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(head + lines) + "\n" if lines else ""
 
 
@@ -50,20 +56,21 @@ def table(r: Result, machine: bool = False) -> str:
     lines = [
         head,
         "",
-        "| contestant | step | first s | best s | median s | ratio | extra MB |",
-        "|---|---|---:|---:|---:|---:|---:|",
+        "| contestant | step | first s | best s | median s | ratio | extra MB | quality |",
+        "|---|---|---:|---:|---:|---:|---:|---|",
     ]
     for who, steps in r.timings.items():
+        facts = ", ".join(f"{k} {_fact(v)}" for k, v in r.quality.get(who, {}).items())
         for step, t in steps.items():
             ratio = r.ratio(who, step)
             cells = [
                 who, step, _seconds(t.first), _seconds(t.best), _seconds(t.median),
-                "" if ratio is None else f"{ratio:.2f}", "" if t.extra_mb is None else f"{t.extra_mb:.0f}",
+                "" if ratio is None else f"{ratio:.2f}", "" if t.extra_mb is None else f"{t.extra_mb:.0f}", facts,
             ]  # fmt: skip
             lines.append(f"| {' | '.join(cells)} |")
+            facts = ""  # told once, beside the first step
     lines.append("")
-    for who, found in r.quality.items():
-        lines.append(f"- {who}: " + ", ".join(f"{k} {_fact(v)}" for k, v in found.items()))
+    lines += [f"- {who} is slow and was timed once, without a warm-up" for who in r.once]
     lines += [f"- {who} did not take part: {why}" for who, why in r.absent.items()]
     if machine:
         lines += ["", f"Machine: {describe(r.machine)}."]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from benchmarks.harness import Workload
-from benchmarks.workloads import bayes, files, frames, starting
+from benchmarks.workloads import bayes, boosting, files, forests, frames, growth, isolation, starting, trees
 
-WORKLOADS: dict[str, Workload] = {w.name: w for module in (bayes, frames, starting, files) for w in module.WORKLOADS}
+_CHAPTERS = (bayes, trees, forests, boosting, isolation, growth, frames, starting, files)
+
+WORKLOADS: dict[str, Workload] = {w.name: w for chapter in _CHAPTERS for w in chapter.WORKLOADS}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from benchmarks.data import Rows
+from benchmarks.data import Array, Rows, Split
 from benchmarks.harness import Answers, Contestant, Quality
 
 
@@ -21,7 +22,34 @@ def estimator(module: str, name: str, *steps: str, **parameters: Any) -> Contest
     return Contestant(make, {"fit": fit} | {step: _method(step) for step in steps})
 
 
-def fit(model: Any, data: Rows) -> None:
+def cores() -> int:
+    """Cores this process may use: peers are told to use them all, as tilth does."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def classifier(module: str, name: str, rounds: int | None = None, **parameters: Any) -> Contestant:
+    """A classifier that is fitted on rows and gives the probabilities of new ones."""
+    made = estimator(module, name, **parameters)
+    return Contestant(made.make, {"fit": fit, "predict": _new_probabilities}, rounds)
+
+
+def _new_probabilities(model: Any, data: Split) -> Array:
+    return np.asarray(model.predict_proba(data.new_X))
+
+
+def on_new_rows(data: Split, answers: Answers) -> Quality:
+    """Area under the ROC curve and accuracy on the new rows, two classes coded 0 and 1."""
+    from sklearn.metrics import roc_auc_score
+
+    found: Quality = {}
+    for who, given in answers.items():
+        share = given["predict"][:, 1]
+        accuracy = float(((share > 0.5) == data.new_y).mean())
+        found[who] = {"AUC": float(roc_auc_score(data.new_y, share)), "accuracy": accuracy}
+    return found
+
+
+def fit(model: Any, data: Rows | Split) -> None:
     """Fit a model on the rows."""
     model.fit(data.X, data.y)
 

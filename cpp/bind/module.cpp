@@ -24,4 +24,5 @@ NB_MODULE(_core, m) {
     bind::tree_predict_kernels(m);
     bind::tree_gradient_kernels(m);
     bind::tree_isolate_kernels(m);
+    bind::tree_level_kernels(m);
 }

@@ -13,5 +13,6 @@ void tree_grow_kernels(nanobind::module_& m);
 void tree_predict_kernels(nanobind::module_& m);
 void tree_gradient_kernels(nanobind::module_& m);
 void tree_isolate_kernels(nanobind::module_& m);
+void tree_level_kernels(nanobind::module_& m);
 
 }  // namespace tilth::bind

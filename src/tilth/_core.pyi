@@ -146,3 +146,42 @@ def grow_trees(
     rows: _Codes | None,
     want_leaves: bool,
 ) -> tuple[dict[str, Any], _Codes | None]: ...
+def level_sums(
+    bins: NDArray[Any],
+    sizes: _Longs,
+    slot: _Codes,
+    n_tables: int,
+    n_slots: int,
+    y: _Codes | None,
+    n_classes: int,
+    targets: _Floats | None,
+    weight: _Floats | None,
+    facts: tuple[int, float, bool, _Floats, _Floats],
+) -> tuple[_Longs, _Longs]: ...
+def level_splits(
+    tables: _Longs,
+    totals: _Longs,
+    root: _Longs,
+    depth: int,
+    seed: NDArray[np.uint64],
+    low: _Floats,
+    high: _Floats,
+    used: NDArray[np.uint8] | None,
+    uniform: NDArray[np.uint8],
+    sizes: _Longs,
+    nominal: _Codes,
+    edges: _Floats,
+    first: _Longs,
+    n_classes: int,
+    n_outputs: int,
+    facts: tuple[int, float, bool, _Floats, _Floats],
+    settings: dict[str, Any],
+) -> dict[str, Any]: ...
+def level_lanes(
+    totals: _Longs,
+    root: _Longs,
+    n_classes: int,
+    n_outputs: int,
+    facts: tuple[int, float, bool, _Floats, _Floats],
+) -> tuple[_Floats, _Floats]: ...
+def root_seed(seed: int) -> int: ...

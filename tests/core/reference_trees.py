@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import factorial
 
 import numpy as np
@@ -208,7 +208,7 @@ def leaf_quantile(values, q, weight=None):
 def rank_gradient_reference(gain, score, weight, order, start, top, by_ndcg):
     """Sums over pairs, one pair after the other."""
     g, h = np.zeros(len(score)), np.zeros(len(score))
-    for a, b in zip(start[:-1], start[1:], strict=True):
+    for a, b in pairwise(start):
         rows = sorted(order[a:b], key=lambda i, place=list(order[a:b]): (-score[i], place.index(i)))
         shown = len(rows) if top == 0 else min(top, len(rows))
         worth = np.where(np.arange(len(rows)) < shown, 1 / np.log2(2 + np.arange(len(rows))), 0.0)
@@ -329,3 +329,14 @@ def isolation_tree(numbers, codes, levels, subsample, max_depth, n_columns, seed
                 nodes.append({"rows": mine, "depth": node["depth"] + 1})
             break
     return nodes
+
+
+def reference_level_lanes(place, n_places, y, n_classes, targets, weight):
+    """Sums of the rows at each place: [rows, weight of each class] or [rows, weight, weighted sum of each target]."""
+    n = len(place)
+    weight = np.ones(n) if weight is None else weight
+    values = weight[:, None] * (np.eye(n_classes)[y] if targets is None else np.column_stack([np.ones(n), targets]))
+    sums = np.zeros((n_places, 1 + values.shape[1]))
+    here = place >= 0
+    np.add.at(sums, place[here], np.column_stack([np.ones(n), values])[here])
+    return sums

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "common/parallel.hpp"
-#include "tree/packed_scan.hpp"
+#include "tree/histogram.hpp"
 
 namespace tilth::tree {
 
@@ -38,19 +38,11 @@ void add_packed(const Bin* __restrict bins, Index p, const Index* __restrict fir
     }
 }
 
-// Adds row r to a wide cell.
-inline void add_wide(const Payload& payload, const Cell* rows, Index r, Cell times, Cell* cell) {
-    if (payload.by_class()) {
-        const int code = payload.goal().codes[r];
-        if (payload.counts_apart()) cell[0] += payload.count_step() * times;
-        cell[code + payload.counts_apart()] += rows[r];
+inline void add_share(const Payload& payload, Index r, double share, Cell* cell) {
+    if (share == 1.0) {
+        add_wide(payload, payload.data(), r, 1, cell);
         return;
     }
-    const int words = payload.words();
-    for (int i = 0; i < words; ++i) cell[i] += rows[r * words + i];
-}
-
-inline void add_share(const Payload& payload, Index r, double share, Cell* cell) {
     const auto part = [share](Cell whole) { return static_cast<Cell>(std::llround(share * static_cast<double>(whole))); };
     const Cell* row = payload.row(r);
     if (payload.by_class()) {
@@ -144,6 +136,7 @@ template <class Bin>
 void BinnedRows<Bin>::settle_sums(Node& node) const {
     node.sums.lanes.assign(payload_.lanes(), 0.0);
     payload_.unpack(node.total.data(), node.sums.lanes.data());
+    if (!payload_.goal().classes()) node.sums.centre = payload_.centre(0);
     const double counted = node.sums.lanes[0];
     node.sums.rows_scale = payload_.rows_estimated() && counted > 0 ? static_cast<double>(node.rows()) / counted : 1.0;
 }
@@ -202,17 +195,11 @@ void BinnedRows<Bin>::keep_sums(const Node& node, Grown& grown) const {
     }
 }
 
-// Whether all rows have the same target, so that there is nothing to explain.
+// Whether all rows have the same numbers as targets, so that there is nothing to explain.
 template <class Bin>
 bool BinnedRows<Bin>::uniform(const Node& node) const {
     const Goal& goal = payload_.goal();
-    const double* lanes = node.sums.lanes.data();
-    if (goal.classes()) {
-        double top = 0, all = 0;
-        for (int c = 0; c < goal.k; ++c) top = std::max(top, lanes[1 + c]), all += lanes[1 + c];
-        return top >= all * settings_.max_purity;
-    }
-    if (goal.newton) return false;
+    if (goal.classes() || goal.newton) return false;
     const std::int32_t* rows = fractional() ? node.own_rows.data() : rows_.data() + node.begin;
     const Index n = fractional() ? static_cast<Index>(node.own_rows.size()) : node.rows();
     for (Index i = 1; i < n; ++i)
@@ -223,27 +210,10 @@ bool BinnedRows<Bin>::uniform(const Node& node) const {
 
 template <class Bin>
 bool BinnedRows<Bin>::may_split(const Node& node) const {
-    const double rows = node.sums.lanes[0] * node.sums.rows_scale;
-    return (settings_.max_depth == 0 || node.depth < settings_.max_depth) && rows >= settings_.min_rows_split - 1e-9 &&
-           rows >= 2 * std::min(settings_.min_rows_leaf, 1.0) && !uniform(node);
+    return tree::may_split(settings_, payload_.goal(), node) && !uniform(node);
 }
 
 // ------------------------------------------------------------------------------------------------ finding a split
-
-template <class Bin>
-void BinnedRows<Bin>::groups_of_histogram(const Cell* column, Index j, Groups& groups) const {
-    const Index size = columns_.size[j];
-    const int words = payload_.words();
-    groups.start(payload_.lanes(), size);
-    for (Index b = 0; b <= size; ++b) {
-        const Cell* cell = column + b * words;
-        bool any = false;
-        for (int w = 0; w < words; ++w) any |= cell[w] != 0;
-        if (!any) continue;
-        if (b == size) groups.has_missing = true;
-        payload_.unpack(cell, b == size ? groups.missing.data() : groups.add(b));
-    }
-}
 
 template <class Bin>
 void BinnedRows<Bin>::groups_of_rows(const Node& node, Index j, Workspace& work) const {
@@ -290,55 +260,12 @@ void BinnedRows<Bin>::groups_of_rows(const Node& node, Index j, Workspace& work)
     }
 }
 
-// An ordered column whose sums are packed; false when missing values make it a case for the general search.
-// `dense` walks all bins, else only the occupied ones.
-template <class Bin>
-template <bool gini, bool dense>
-bool BinnedRows<Bin>::search_packed(const Node& node, Index j, const Cell* cells, const std::uint64_t* occupied,
-                                    Split& split) const {
-    const Index size = columns_.size[j];
-    PackedScan<gini> scan(settings_, node.sums, node.total[0], payload_.weight_unit(), payload_.sum_unit());
-    Cell left = 0;
-    Index seen = 0, last = -1, cut = -1, after = -1;
-    Index bins[sizeof(Bin) == 1 ? 256 : 1];
-    const bool random = settings_.random_split && sizeof(Bin) == 1;
-    const auto visit = [&](Index b) {
-        if (random) {
-            bins[seen++] = b;
-            return;
-        }
-        if (last >= 0 && scan.consider(left)) cut = last, after = b;
-        left += cells[b];
-        last = b, ++seen;
-    };
-    if constexpr (dense) {
-        if (cells[size] != 0) return false;
-        for (Index b = 0; b < size; ++b)
-            if (cells[b] != 0) visit(b);
-    } else {
-        const Index n_words = size / 64 + 1;
-        if (occupied[size >> 6] >> (size & 63)) return false;
-        for (Index w = 0; w < n_words; ++w)
-            for (std::uint64_t bits = occupied[w]; bits; bits &= bits - 1) visit(w * 64 + std::countr_zero(bits));
-    }
-    if (random && seen > 1) {
-        const Index at = drawn_cut(columns_, j, bins, seen, node.sums.seed);
-        for (Index i = 0; i <= at; ++i) left += cells[bins[i]];
-        if (scan.consider(left)) cut = bins[at], after = cut + 1;
-    }
-    if (!scan.found()) return true;
-    split.column = j, split.test = Test::threshold;
-    split.bin = (cut + after - 1) / 2;
-    split.threshold = columns_.cut(j, split.bin);
-    scan.finish(split);
-    return true;
-}
-
 // Columns drawn for one node, a few at a time, so that each row is fetched once for all of them.
 template <class Bin>
 template <bool gini>
 void BinnedRows<Bin>::split_packed(Node& node, Workspace& work) const {
     constexpr Index batch = 8, room = 256;
+    const Histogram rules{payload_, columns_, settings_};
     const Index n = node.rows(), p = bins_.cols, n_columns = static_cast<Index>(work.columns.size());
     const bool draws = settings_.max_features > 0 && settings_.max_features < n_columns;
     const bool dense = n >= 256;
@@ -379,15 +306,15 @@ void BinnedRows<Bin>::split_packed(Node& node, Workspace& work) const {
             Cell* mine = cells + c * room;
             std::uint64_t* mark = marks + c * 4;
             const bool simple = !columns_.nominal[j] &&
-                                (dense ? search_packed<gini, true>(node, j, mine, nullptr, split)
-                                       : search_packed<gini, false>(node, j, mine, mark, split));
+                                (dense ? search_packed<gini, true>(rules, node, j, mine, nullptr, split)
+                                       : search_packed<gini, false>(rules, node, j, mine, mark, split));
             if (simple) {
                 Index distinct = 0;
                 if (dense) for (Index b = 0; b < columns_.size[j] && distinct < 2; ++b) distinct += mine[b] != 0;
                 else for (Index w = 0; w < 4; ++w) distinct += std::popcount(mark[w]);
                 varies = distinct > 1;
             } else {
-                groups_of_histogram(mine, j, work.groups);
+                groups_of_histogram(rules, j, mine, work.groups);
                 varies = !work.groups.constant();
                 if (varies)
                     split = search_groups(settings_, columns_, j, payload_.goal().k, work.groups, node.sums, payload_.goal().newton);
@@ -427,17 +354,10 @@ void BinnedRows<Bin>::split_among_all(Node& node, Workspace& work, bool alone) c
     std::vector<Split>& found = work.candidates;
     const Index n = static_cast<Index>(columns.size());
     found.assign(n, Split{});
+    const Histogram rules{payload_, columns_, settings_};
     const auto search = [&](Index i, Groups& groups) {
         const Index j = columns[i];
-        if (fast_ && !columns_.nominal[j]) {
-            const Cell* cells = node.histogram.data() + columns_.first[j];
-            if (payload_.goal().classes() ? search_packed<true, true>(node, j, cells, nullptr, found[i])
-                                          : search_packed<false, true>(node, j, cells, nullptr, found[i]))
-                return;
-        }
-        groups_of_histogram(node.histogram.data() + columns_.first[j] * payload_.words(), j, groups);
-        if (!groups.constant())
-            found[i] = search_groups(settings_, columns_, j, payload_.goal().k, groups, node.sums, payload_.goal().newton);
+        found[i] = search_cells(rules, fast_, node, j, node.histogram.data() + columns_.first[j] * payload_.words(), groups);
     };
     const Index cells = columns_.cells() * 8;
     if (alone || cells < serial_cells) {
@@ -484,20 +404,10 @@ void BinnedRows<Bin>::split_among_some(Node& node, Workspace& work, bool alone) 
 
 // ---------------------------------------------------------------------------------------------- dividing the rows
 
-template <class Bin>
-void BinnedRows<Bin>::branches_of_bins(const Split& split, std::vector<std::uint16_t>& out) const {
-    const Index size = columns_.size[split.column];
-    out.assign(sizeof(Bin) == 1 ? 256 : size + 1, static_cast<std::uint16_t>(std::max(split.missing, 0)));
-    for (Index b = 0; b < size; ++b)
-        out[b] = static_cast<std::uint16_t>(split.test == Test::threshold ? b > split.bin
-                                            : split.test == Test::subset  ? !split.holds(b)
-                                                                          : b);
-}
-
 // Sorts the node's rows by branch, each branch in the old order; gives where the branches begin.
 template <class Bin>
 std::vector<Index> BinnedRows<Bin>::partition(const Node& node, const Split& split, Workspace& work, bool alone) {
-    branches_of_bins(split, work.branch_of_bin);
+    branches_of_bins(columns_, split, sizeof(Bin) == 1 ? 256 : 0, work.branch_of_bin);
     const std::uint16_t* branch = work.branch_of_bin.data();
     const Bin* column = bins_.data + split.column;
     const Index p = bins_.cols, n = node.rows();
@@ -545,7 +455,7 @@ std::vector<Index> BinnedRows<Bin>::partition(const Node& node, const Split& spl
 template <class Bin>
 std::vector<Node> BinnedRows<Bin>::share_out(Node& node, Workspace& work) {
     const Split& split = node.split;
-    branches_of_bins(split, work.branch_of_bin);
+    branches_of_bins(columns_, split, sizeof(Bin) == 1 ? 256 : 0, work.branch_of_bin);
     const Index size = columns_.size[split.column];
     std::vector<Node> children(split.branches);
     std::vector<double> part(split.branches, 0.0);

@@ -46,15 +46,11 @@ private:
     void sum_rows(Node& node) const;
     void sum_children(const Node& node, std::vector<Node>& children) const;
     void settle_sums(Node& node) const;
-    void groups_of_histogram(const Cell* column, Index j, Groups& groups) const;
     void groups_of_rows(const Node& node, Index j, Workspace& work) const;
-    template <bool gini, bool dense>
-    bool search_packed(const Node& node, Index j, const Cell* cells, const std::uint64_t* occupied, Split& split) const;
     template <bool gini>
     void split_packed(Node& node, Workspace& work) const;
     void split_among_all(Node& node, Workspace& work, bool alone) const;
     void split_among_some(Node& node, Workspace& work, bool alone) const;
-    void branches_of_bins(const Split& split, std::vector<std::uint16_t>& out) const;
     std::vector<Index> partition(const Node& node, const Split& split, Workspace& work, bool alone);
     std::vector<Node> share_out(Node& node, Workspace& work);
     bool uniform(const Node& node) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include "common/parallel.hpp"
@@ -13,21 +14,9 @@ namespace {
 
 // Steps into which the largest gradient is cut must be fine beside a typical one, or 32 bits are too few.
 constexpr double steps_per_typical = 8;
+constexpr double largest_whole = 65535;
 // Packing pays with many rows; with few, a row of weight two is then exactly the row given twice.
 constexpr Index least_packed_rows = 16384;
-
-bool whole_weights(const Goal& goal) {
-    if (!goal.weight) return true;
-    for (Index i = 0; i < goal.rows; ++i)
-        if (goal.weight[i] != std::floor(goal.weight[i]) || goal.weight[i] > 65535) return false;
-    return true;
-}
-
-double weight_sum(const Goal& goal) {
-    double sum = 0;
-    for (Index i = 0; i < goal.rows; ++i) sum += goal.weight_of(i);
-    return sum;
-}
 
 // Up or down by chance, in proportion: the sum of many rounded numbers is right on average.
 inline std::int64_t round_by_chance(double x, std::uint32_t place) {
@@ -40,19 +29,48 @@ inline std::int64_t round_by_chance(double x, std::uint32_t place) {
 
 }  // namespace
 
-Payload::Payload(const Goal& goal, Index total, bool fractional) : goal_(goal) {
-    lanes_ = goal.classes() ? 1 + goal.k : 2 + goal.k;
-    if (goal.classes() && whole_weights(goal) && !fractional && weight_sum(goal) * (static_cast<double>(total) / std::max<Index>(goal.rows, 1) + 1) < 2147483647.0) {
-        pack_classes();
-        return;
+Facts facts_of(const Goal& goal) {
+    Facts facts;
+    facts.rows = goal.rows;
+    facts.top_weight = goal.rows > 0 && !goal.weight ? 1.0 : 0.0;
+    for (Index i = 0; goal.weight && i < goal.rows; ++i) {
+        const double w = goal.weight[i];
+        facts.top_weight = std::max(facts.top_weight, w);
+        facts.whole_weights &= w == std::floor(w) && w <= largest_whole;
     }
-    if (goal.newton && goal.k == 1 && !fractional && pack_gradients(total)) return;
-    widen(total, fractional);
+    if (goal.classes()) return facts;
+    facts.low.assign(goal.k, std::numeric_limits<double>::infinity());
+    facts.high.assign(goal.k, -std::numeric_limits<double>::infinity());
+    for (Index i = 0; i < goal.rows; ++i)
+        for (int o = 0; o < goal.k; ++o) {
+            const double y = goal.numbers[i * goal.k + o];
+            facts.low[o] = std::min(facts.low[o], y), facts.high[o] = std::max(facts.high[o], y);
+        }
+    return facts;
 }
 
-void Payload::pack_classes() {
+Payload::Payload(const Goal& goal, Index total, bool fractional) : goal_(goal) {
+    if (goal.newton && goal.k == 1 && !fractional && pack_gradients(total)) return;
+    encode(facts_of(goal), total, fractional);
+    if (goal.classes() || goal.newton) return;
+    std::vector<Cell> all(words_, 0);
+    for (Index i = 0; i < goal.rows; ++i) add_wide(*this, data(), i, 1, all.data());
+    centre_on(all.data());
+}
+
+Payload::Payload(const Goal& goal, const Facts& facts) : goal_(goal) { encode(facts, facts.rows, false); }
+
+void Payload::encode(const Facts& facts, Index total, bool fractional) {
+    if (goal_.classes() && facts.whole_weights && !fractional)
+        count_classes(goal_.k == 2 && facts.top_weight * static_cast<double>(total) < 2147483647.0);
+    else
+        widen(facts, total, fractional);
+}
+
+void Payload::count_classes(bool pack) {
+    lanes_ = 1 + goal_.k;
     rows_.resize(goal_.rows);
-    packed_ = goal_.k == 2;
+    packed_ = pack;
     by_class_ = !packed_;
     words_ = packed_ ? 1 : goal_.k;
     for (Index i = 0; i < goal_.rows; ++i) {
@@ -85,7 +103,7 @@ bool Payload::pack_gradients(Index total) {
     const double steps = std::floor(2147483000.0 / static_cast<double>(std::max(total, Index{1}))) - 1;
     const double typical = std::sqrt(squares / static_cast<double>(std::max(n, Index{1})));
     if (steps < 1 || (top_sum > 0 && typical / top_sum * steps < steps_per_typical)) return false;
-    packed_ = true, words_ = 1;
+    packed_ = true, words_ = 1, lanes_ = 2 + goal_.k;
     sum_unit_ = top_sum > 0 ? top_sum / steps : 1.0;
     // Weights of one are counted as they are; other hessians are cut in steps, and rows are then estimated from them.
     rows_estimated_ = goal_.weight != nullptr;
@@ -103,43 +121,54 @@ bool Payload::pack_gradients(Index total) {
     return true;
 }
 
-void Payload::widen(Index total, bool fractional) {
+void Payload::widen(const Facts& facts, Index total, bool fractional) {
     const Index n = goal_.rows;
     counts_apart_ = true;
     count_step_ = fractional ? Cell{1} << 20 : 1;
     const auto unit_for = [&](double largest) {  // sums stay below 2^62
         return largest > 0 ? std::ldexp(1.0, std::ilogb(largest * static_cast<double>(std::max(total, Index{1}))) + 1 - 61) : 1.0;
     };
-    double top_weight = 0;
-    for (Index i = 0; i < n; ++i) top_weight = std::max(top_weight, goal_.weight_of(i));
-    weight_unit_ = unit_for(top_weight);
+    weight_unit_ = unit_for(facts.top_weight);
     if (goal_.classes()) {
+        lanes_ = 1 + goal_.k;
         by_class_ = true, words_ = 1 + goal_.k, row_words_ = 1;
         rows_.resize(n);
         for (Index i = 0; i < n; ++i) rows_[i] = std::llround(goal_.weight_of(i) / weight_unit_);
         return;
     }
-    words_ = row_words_ = 2 + goal_.k;
-    centre_.assign(goal_.k, 0.0);
-    if (!goal_.newton)
-        for (int o = 0; o < goal_.k; ++o) {
-            double sum = 0, weight = 0;
-            for (Index i = 0; i < n; ++i) sum += goal_.sum_of(i, o), weight += goal_.weight_of(i);
-            centre_[o] = weight > 0 ? sum / weight : 0.0;
-        }
+    lanes_ = words_ = row_words_ = 2 + goal_.k;
+    middle_.assign(goal_.k, 0.0), mean_.assign(goal_.k, 0.0);
     double top_sum = 0;
-    for (Index i = 0; i < n; ++i)
-        for (int o = 0; o < goal_.k; ++o)
-            top_sum = std::max(top_sum, std::fabs(goal_.sum_of(i, o) - centre_[o] * (goal_.newton ? 0.0 : goal_.weight_of(i))));
+    for (int o = 0; o < goal_.k; ++o) {
+        const double low = facts.low[o], high = facts.high[o];
+        if (!(low <= high)) continue;  // no rows
+        if (goal_.newton) {
+            top_sum = std::max({top_sum, std::fabs(low), std::fabs(high)});
+            continue;
+        }
+        middle_[o] = low / 2 + high / 2;
+        top_sum = std::max(top_sum, std::max(high - middle_[o], middle_[o] - low) * facts.top_weight);
+    }
     sum_unit_ = unit_for(top_sum);
     rows_.resize(n * row_words_);
     for (Index i = 0; i < n; ++i) {
         Cell* row = rows_.data() + i * row_words_;
+        const double w = goal_.weight_of(i);
         row[0] = count_step_;
-        row[1] = std::llround(goal_.weight_of(i) / weight_unit_);
-        for (int o = 0; o < goal_.k; ++o)
-            row[2 + o] = std::llround((goal_.sum_of(i, o) - centre_[o] * (goal_.newton ? 0.0 : goal_.weight_of(i))) / sum_unit_);
+        row[1] = std::llround(w / weight_unit_);
+        for (int o = 0; o < goal_.k; ++o) {
+            const double y = goal_.numbers[i * goal_.k + o];
+            if (!std::isfinite(y)) throw std::invalid_argument("the gradients hold NaN or infinity");
+            row[2 + o] = std::llround((goal_.newton ? y : (y - middle_[o]) * w) / sum_unit_);
+        }
     }
+}
+
+void Payload::centre_on(const Cell* all_rows) {
+    if (goal_.classes() || goal_.newton) return;
+    const double weight = static_cast<double>(all_rows[1]) * weight_unit_;
+    for (int o = 0; o < goal_.k; ++o)
+        mean_[o] = weight > 0 ? static_cast<double>(all_rows[2 + o]) * sum_unit_ / weight : 0.0;
 }
 
 void Payload::unpack(const Cell* cell, double* out) const {
@@ -161,8 +190,9 @@ void Payload::unpack(const Cell* cell, double* out) const {
         return;
     }
     out[0] += static_cast<double>(cell[0]) / static_cast<double>(count_step_);
-    out[1] += static_cast<double>(cell[1]) * weight_unit_;
-    for (int o = 0; o < goal_.k; ++o) out[2 + o] += static_cast<double>(cell[2 + o]) * sum_unit_;
+    const double weight = static_cast<double>(cell[1]) * weight_unit_;
+    out[1] += weight;
+    for (int o = 0; o < goal_.k; ++o) out[2 + o] += static_cast<double>(cell[2 + o]) * sum_unit_ - mean_[o] * weight;
 }
 
 }  // namespace tilth::tree

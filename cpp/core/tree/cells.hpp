@@ -16,11 +16,29 @@ namespace tilth::tree {
 
 using Cell = std::int64_t;
 
+// What must be known of all rows before the first of them becomes a cell. Nothing here depends on the order of the rows,
+// so parts of a table that are read one after the other agree on their cells.
+struct Facts {
+    Index rows = 0;
+    double top_weight = 0;
+    bool whole_weights = true;      // all weights are whole numbers of at most 65535
+    std::vector<double> low, high;  // range of each target; of classes there is none
+};
+
+Facts facts_of(const Goal& goal);
+
 // How rows become cells and cells become lanes.
 class Payload {
 public:
     // `total` bounds the rows drawn for one tree; `fractional` rows may be shared among branches.
     Payload(const Goal& goal, Index total, bool fractional);
+    // The rows of `goal`, none or a part of all rows that the facts speak of; centre_on() must follow for numbers.
+    Payload(const Goal& goal, const Facts& facts);
+
+    // Lanes of targets are sums of distances from the mean of all rows, whose sums these are: squares of sums that are
+    // far from zero would leave no digits for the gain.
+    void centre_on(const Cell* all_rows);
+    double centre(int output) const { return goal_.newton ? 0.0 : middle_[output] + mean_[output]; }
 
     bool packed() const { return packed_; }
     int words() const { return words_; }            // 64-bit words per cell
@@ -41,17 +59,31 @@ public:
     void unpack(const Cell* cell, double* out) const;
 
 private:
-    void pack_classes();
+    void count_classes(bool pack);
     bool pack_gradients(Index total);
-    void widen(Index total, bool fractional);
+    void widen(const Facts& facts, Index total, bool fractional);
+    void encode(const Facts& facts, Index total, bool fractional);
 
     Goal goal_;
     bool packed_ = false, by_class_ = false, counts_apart_ = false, rows_estimated_ = false;
     int words_ = 1, row_words_ = 1, lanes_ = 1;
     Cell count_step_ = 1;                    // what one row adds to the count of a wide cell
     double weight_unit_ = 1, sum_unit_ = 1;  // value of one in a cell
-    std::vector<double> centre_;             // taken off the targets, so that the fixed point serves their spread
+    std::vector<double> middle_;             // of the range, taken off the targets: the fixed point serves their spread
+    std::vector<double> mean_;               // of all rows, measured from there
     std::vector<Cell> rows_;                 // [n, row_words]
 };
+
+// Adds row r to a wide cell. `rows` are the payload's, perhaps multiplied by how often each row was drawn (`times`).
+inline void add_wide(const Payload& payload, const Cell* rows, Index r, Cell times, Cell* cell) {
+    if (payload.by_class()) {
+        const int code = payload.goal().codes[r];
+        if (payload.counts_apart()) cell[0] += payload.count_step() * times;
+        cell[code + payload.counts_apart()] += rows[r];
+        return;
+    }
+    const int words = payload.words();
+    for (int i = 0; i < words; ++i) cell[i] += rows[r * words + i];
+}
 
 }  // namespace tilth::tree

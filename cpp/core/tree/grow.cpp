@@ -233,6 +233,7 @@ private:
                 const Index c = grove.nodes[i].child + b;
                 if (out.weight[c] > 0) continue;
                 std::copy_n(out.value.data() + i * outputs_, outputs_, out.value.data() + c * outputs_);
+                out.impurity[c] = out.impurity[i];
             }
     }
 

@@ -43,6 +43,17 @@ void settle(const Settings& settings, const Goal& goal, double root_weight, Node
     if (gain < settings.min_gain || decrease < settings.min_decrease - 1e-12) node.split = Split{};
 }
 
+bool may_split(const Settings& settings, const Goal& goal, const Node& node) {
+    const double* lanes = node.sums.lanes.data();
+    const double rows = lanes[0] * node.sums.rows_scale;
+    if (settings.max_depth > 0 && node.depth >= settings.max_depth) return false;
+    if (rows < settings.min_rows_split - 1e-9 || rows < 2 * std::min(settings.min_rows_leaf, 1.0)) return false;
+    if (!goal.classes()) return true;
+    double top = 0, all = 0;
+    for (int c = 0; c < goal.k; ++c) top = std::max(top, lanes[1 + c]), all += lanes[1 + c];
+    return top < all * settings.max_purity;
+}
+
 Split choose(const Settings& settings, std::vector<Split>& candidates) {
     double enough = no_gain;
     if (settings.gain_ratio) {

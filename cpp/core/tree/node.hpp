@@ -82,6 +82,9 @@ void inherit(const Settings& settings, const Node& parent, const Split& split, i
 // Gives the node its split, if the split is good enough.
 void settle(const Settings& settings, const Goal& goal, double root_weight, Node& node, Split split);
 
+// The stopping rules that a node's sums decide. That all targets are the same number is seen in the rows only.
+bool may_split(const Settings& settings, const Goal& goal, const Node& node);
+
 // Draws columns until `max_features` of them vary in the node; try_column says whether one does.
 template <class Try>
 void draw_columns(const Settings& settings, std::uint64_t seed, std::vector<Index>& columns, Try&& try_column) {

@@ -14,12 +14,14 @@
 
 namespace tilth::tree {
 
+inline constexpr Index few_levels = 4;       // up to here sets of levels need no guard against chance
 inline constexpr int exhaustive_levels = 8;  // up to here all sets of levels are tried when no order is known to be best
 
 // The sums of a node and what its answers may be.
 struct NodeSums {
     std::vector<double> lanes;   // all rows, those with missing values included
     double rows_scale = 1;       // multiplies the rows lane (estimated counts of packed hessians)
+    double centre = 0;           // what the lanes' targets are measured from; the bounds are not
     double low = -std::numeric_limits<double>::infinity();
     double high = std::numeric_limits<double>::infinity();
     std::uint64_t seed = 0;
@@ -125,6 +127,11 @@ public:
         }
     }
     void newton(bool is) { newton_ = is; }
+    // The node before the split is judged by another potential than its branches.
+    void compare_with(const P& plain) {
+        const bool known_only = has_missing_ && !joins_ && !own_;
+        base_ = plain(known_only ? known_ : node_.lanes.data()) - (own_ ? plain(gone_) : 0.0);
+    }
     bool left_is_heavier() const { return best_weights_[0] >= best_weights_[1]; }
 
 private:
@@ -141,14 +148,15 @@ private:
 
     double constrained(const double* a, const double* b) {
         double va = potential_.answer(a), vb = potential_.answer(b);
+        const double low = node_.low - node_.centre, high = node_.high - node_.centre;
         if constexpr (requires { potential_.at(a, va); }) {
-            va = std::clamp(va, node_.low, node_.high), vb = std::clamp(vb, node_.low, node_.high);
+            va = std::clamp(va, low, high), vb = std::clamp(vb, low, high);
             if (sign_ * (vb - va) < 0) return no_gain;
-            last_middle_ = (va + vb) / 2;
+            last_middle_ = (va + vb) / 2 + node_.centre;
             return potential_.at(a, va) + potential_.at(b, vb);
         } else {
-            if (sign_ * (vb - va) < 0 || std::min(va, vb) < node_.low || std::max(va, vb) > node_.high) return no_gain;
-            last_middle_ = (va + vb) / 2;
+            if (sign_ * (vb - va) < 0 || std::min(va, vb) < low || std::max(va, vb) > high) return no_gain;
+            last_middle_ = (va + vb) / 2 + node_.centre;
             return potential_(a) + potential_(b);
         }
     }
@@ -227,7 +235,8 @@ Split search_thresholds(const P& potential, const Settings& settings, const Colu
 // Levels in the orders that are worth scanning. Two classes and one number: the order by mean contains the best set
 // (Fisher 1958; Breiman et al. 1984). Several classes or numbers: one order per class or number, a heuristic.
 template <class P>
-std::vector<std::vector<Index>> level_orders(const P& potential, const Settings& settings, const Groups& groups) {
+std::vector<std::vector<Index>> level_orders(const P& potential, const Settings& settings, const Groups& groups,
+                                             double rows_scale) {
     constexpr bool squares = requires(const double* s) { potential.at(s, 0.0); };
     const int first = squares ? 2 : 1, n = groups.lanes;
     std::vector<std::vector<Index>> orders;
@@ -235,49 +244,44 @@ std::vector<std::vector<Index>> level_orders(const P& potential, const Settings&
         std::vector<double> mean(groups.count());
         for (Index g = 0; g < groups.count(); ++g)
             mean[g] = groups.of(g)[lane] / std::max(potential.weight(groups.of(g)) + settings.level_smoothing, 1e-300);
-        std::vector<Index> order(groups.count());
-        std::iota(order.begin(), order.end(), Index{0});
+        std::vector<Index> order;
+        for (Index g = 0; g < groups.count(); ++g)
+            if (groups.of(g)[0] * rows_scale >= settings.level_smoothing) order.push_back(g);
         std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return mean[a] < mean[b]; });
         orders.push_back(std::move(order));
     }
     return orders;
 }
 
-// Levels too rare to be placed on their own join one group; gives the levels of each group.
+// The number of levels, from one end of the order, that are best singled out; 0 when no cut is better than before.
 template <class P>
-std::vector<std::vector<Index>> pool_rare(const P& potential, const Settings& settings, Groups& groups) {
-    std::vector<std::vector<Index>> members;
-    Groups kept;
-    kept.start(groups.lanes, groups.count());
-    kept.missing = groups.missing, kept.has_missing = groups.has_missing;
-    std::vector<Index> rare;
-    for (Index g = 0; g < groups.count(); ++g) {
-        if (potential.weight(groups.of(g)) < settings.min_level_weight) {
-            rare.push_back(g);
-            continue;
-        }
-        std::copy(groups.of(g), groups.of(g) + groups.lanes, kept.add(groups.key[g]));
-        members.push_back({groups.key[g]});
+Index best_prefix(BinaryScan<P>& scan, const Settings& settings, const Groups& groups, const std::vector<Index>& order,
+                  bool from_below, double rows_scale) {
+    const Index count = static_cast<Index>(order.size()), all = groups.count();
+    const Index most = settings.max_levels > 0 ? std::min(count, settings.max_levels) : count;
+    Index best = 0;
+    double since = 0;  // rows since the last cut that was weighed: rare levels are taken several at a time
+    scan.clear();
+    for (Index i = 0; i < most && i + 1 < all; ++i) {
+        const double* sums = groups.of(order[from_below ? i : count - 1 - i]);
+        scan.add(sums);
+        since += sums[0] * rows_scale;
+        if (since < settings.min_level_rows) continue;
+        since = 0;
+        if (scan.consider()) best = i + 1;
     }
-    if (!rare.empty()) {
-        double* pooled = kept.add(groups.key[rare[0]]);
-        members.emplace_back();
-        for (const Index g : rare) {
-            for (int i = 0; i < groups.lanes; ++i) pooled[i] += groups.of(g)[i];
-            members.back().push_back(groups.key[g]);
-        }
-    }
-    std::swap(groups, kept);
-    return members;
+    return best;
 }
 
 template <class P>
-Split search_subsets(const P& potential, const Settings& settings, const Columns& columns, Index j, Groups& groups,
-                     const NodeSums& node, bool newton) {
-    std::vector<std::vector<Index>> members;
-    if (settings.min_level_weight > 0) members = pool_rare(potential, settings, groups);
-    BinaryScan<P> scan(potential, settings, node, groups.has_missing ? groups.missing.data() : nullptr, 0);
+Split search_subsets(const P& potential, const Settings& settings, const Columns& columns, Index j,
+                     const Groups& groups, const NodeSums& node, bool newton) {
+    P strict = potential;
+    if constexpr (requires { strict.l2; })
+        if (groups.count() > few_levels) strict.l2 += settings.level_l2;
+    BinaryScan<P> scan(strict, settings, node, groups.has_missing ? groups.missing.data() : nullptr, 0);
     scan.newton(newton);
+    scan.compare_with(potential);
     std::vector<std::uint8_t> left(groups.count(), 0);
     const Index g_count = groups.count();
     if (settings.random_split && g_count > 1) {
@@ -288,7 +292,7 @@ Split search_subsets(const P& potential, const Settings& settings, const Columns
         for (Index g = 0; g < g_count; ++g)
             if (drawn[g]) scan.add(groups.of(g));
         if (scan.consider()) left = drawn;
-    } else if (const auto orders = level_orders(potential, settings, groups);
+    } else if (const auto orders = level_orders(potential, settings, groups, node.rows_scale);
                orders.size() > 1 && g_count > 0 && g_count <= exhaustive_levels) {
         for (unsigned mask = 1; mask < 1u << (g_count - 1); ++mask) {
             scan.clear();
@@ -298,17 +302,14 @@ Split search_subsets(const P& potential, const Settings& settings, const Columns
                 for (Index g = 0; g < g_count; ++g) left[g] = mask >> g & 1;
         }
     } else {
-        for (const auto& order : orders) {
-            scan.clear();
-            Index best_prefix = 0;
-            for (Index i = 0; i + 1 < g_count; ++i) {
-                scan.add(groups.of(order[i]));
-                if (scan.consider()) best_prefix = i + 1;
+        for (const auto& order : orders)
+            for (const bool from_below : {true, false}) {
+                if (!from_below && settings.max_levels == 0) break;  // the same cuts again
+                const Index best = best_prefix(scan, settings, groups, order, from_below, node.rows_scale);
+                if (best == 0) continue;
+                std::fill(left.begin(), left.end(), std::uint8_t{0});
+                for (Index i = 0; i < best; ++i) left[order[from_below ? i : order.size() - 1 - i]] = 1;
             }
-            if (best_prefix == 0) continue;
-            std::fill(left.begin(), left.end(), std::uint8_t{0});
-            for (Index i = 0; i < best_prefix; ++i) left[order[i]] = 1;
-        }
     }
     if (g_count > 0 && scan.consider_missing_alone()) std::fill(left.begin(), left.end(), std::uint8_t{1});
     Split split;
@@ -320,13 +321,10 @@ Split search_subsets(const P& potential, const Settings& settings, const Columns
     split.levels.assign(words, scan.left_is_heavier() ? ~std::uint64_t{0} : 0);
     if (size % 64) split.levels.back() &= (std::uint64_t{1} << (size % 64)) - 1;
     for (Index g = 0; g < g_count; ++g) {
-        const auto place = [&](Index level) {
-            const std::uint64_t bit = std::uint64_t{1} << (level % 64);
-            if (left[g]) split.levels[level / 64] |= bit;
-            else split.levels[level / 64] &= ~bit;
-        };
-        if (members.empty()) place(groups.key[g]);
-        else for (const Index level : members[g]) place(level);
+        const Index level = groups.key[g];
+        const std::uint64_t bit = std::uint64_t{1} << (level % 64);
+        if (left[g]) split.levels[level / 64] |= bit;
+        else split.levels[level / 64] &= ~bit;
     }
     return split;
 }
@@ -340,13 +338,15 @@ Split search_multiway(const P& potential, const Settings& settings, const Column
     const int n = groups.lanes;
     const bool own = groups.has_missing && settings.missing == MissingRule::own;
     const bool joins = groups.has_missing && settings.missing == MissingRule::learned;
-    double value = 0, heaviest = -1, all = 0;
+    double value = 0, heaviest = -1;
     Index heavy = 0, big = 0;
     for (Index g = 0; g < groups.count(); ++g) {
         const double w = potential.weight(groups.of(g));
         if (w > heaviest) heaviest = w, heavy = g;
-        all += w;
     }
+    const auto large = [&](const double* lanes) {
+        return lanes[0] * node.rows_scale >= settings.min_rows_leaf && potential.weight(lanes) >= settings.min_weight_leaf;
+    };
     double info = 0;
     std::vector<double> joined(n);
     for (Index g = 0; g < groups.count(); ++g) {
@@ -355,10 +355,10 @@ Split search_multiway(const P& potential, const Settings& settings, const Column
             for (int i = 0; i < n; ++i) joined[i] += groups.missing[i];
         value += potential(joined.data());
         info -= x_log_x(potential.weight(joined.data()));
-        big += joined[0] * node.rows_scale >= settings.min_rows_leaf;
+        big += large(joined.data());
     }
     const double gone = potential.weight(groups.missing.data());
-    if (own) value += potential(groups.missing.data()), big += groups.missing[0] >= settings.min_rows_leaf;
+    if (own) value += potential(groups.missing.data()), big += large(groups.missing.data());
     if (groups.count() + own < 2 || big < 2) return split;
     double base = potential(total);
     if (groups.has_missing && !own && !joins) {

@@ -34,8 +34,11 @@ struct Settings {
     Index max_features = 0;   // columns tried at a node; 0: all
     bool reuse = true;        // false: a column is asked at most once on a path
     double l2 = 0, l1 = 0;
-    double level_smoothing = 0;   // added to a level's weight when levels are put in order
-    double min_level_weight = 0;  // levels with less weight in a node are pooled
+    // Against chance among many levels of a nominal column (boosting):
+    double level_smoothing = 0;  // added to a level's weight when levels are put in order; rarer ones are not singled out
+    double min_level_rows = 0;   // rows between two cuts through the ordered levels
+    double level_l2 = 0;         // added to l2 for sets of levels, when there are more than a few
+    Index max_levels = 0;        // most levels that a set may single out; 0: no limit
     std::vector<std::int8_t> monotone;           // per column -1, 0, 1; empty: no constraint
     std::vector<std::vector<int>> interactions;  // columns that may meet on a path; empty: all may
 };

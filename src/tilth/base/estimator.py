@@ -27,6 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 from tilth import _core
 from tilth.base.columns import Remark, align, examine, remarks_frame, require_rows, settle
 from tilth.base.declare import Assumption, Card, Complexity, Explanation, Recipe, Section, Traits, cell_text
+from tilth.base.passes import Passes
 from tilth.base.target import (
     Target,
     check_weight,
@@ -44,13 +45,12 @@ from tilth.data.schema import Schema
 from tilth.data.table import RawTable, Table, numeric_table
 from tilth.errors import warn_data
 from tilth.params import check_params, declared, param, params_of
-from tilth.stats.fold import fold
 from tilth.stats.statistic import Statistic
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from tilth.data.chunks import Chunks
+    from tilth.data.chunks import Chunk, Chunks
 
 Fold = Literal["once", "rounds", "query"] | None
 F = TypeVar("F", bound=Callable[..., Any])
@@ -168,12 +168,15 @@ class Estimator(BaseEstimator):
         planned = self._plan(schema)
         self.plan_, table = planned.fit(raw.typed(schema), weight)
         self._require_nonnegative(table)
+        self._require_columns(table)
+        return settle(table, self.accepts, schema, owner)
+
+    def _require_columns(self, table: Table) -> None:
         if not table.columns:
             raise ValueError(
-                f"{owner}: no column is left to learn from:\n{self.plan_}\nName a column in kinds to bring it back; "
-                "free text is for tilth.WordCounts, which MultinomialNB can follow."
+                f"{type(self).__name__}: no column is left to learn from:\n{self.plan_}\nName a column in kinds to "
+                "bring it back; free text is for tilth.WordCounts, which MultinomialNB can follow."
             )
-        return settle(table, self.accepts, schema, owner)
 
     def _plan(self, schema: Schema) -> Plan:
         """The conversions for this model; a model with conversions of its own extends it."""
@@ -362,6 +365,10 @@ class Predictor(Estimator):
         """Set the fitted attributes."""
         raise NotImplementedError
 
+    def learn_in_rounds(self, passes: Passes, table: Any, target: Array) -> None:
+        """Set the fitted attributes by passes over all rows (fold = "rounds"); the first rows are given as they are."""
+        raise NotImplementedError
+
     def grow(self, statistic: Any) -> Any:
         """The statistic with room for levels that a later part brought; only models that allow it override this."""
         return statistic
@@ -446,13 +453,12 @@ class Predictor(Estimator):
     def fit_chunks(self, chunks: Chunks, *, backend: str = "serial", workers: int | None = None) -> Self:
         """Learn from a source larger than memory (:func:`tilth.data.chunks.chunks`): the same model as from all rows.
 
-        Two passes: kinds, levels and classes first, then one fold. Conversion steps that learn a number (an imputed
-        median, bin edges) learn it from the first chunk; ``print(model.plan_)`` shows it.
+        A first pass finds kinds, levels and classes; then comes one fold, or for a model that learns in rounds (a tree
+        grows a level in each) one fold per round. Conversion steps that learn a number (an imputed median, bin edges)
+        learn it from the first chunk; ``print(model.plan_)`` shows it.
         """
-        if type(self).fold != "once":
-            raise TypeError(
-                f"{type(self).__name__} cannot be fitted in one fold over chunks (fold = {type(self).fold!r})."
-            )
+        if type(self).fold not in ("once", "rounds"):
+            raise TypeError(f"{type(self).__name__} cannot be fitted over chunks (fold = {type(self).fold!r}).")
         check_params(self)
         owner = type(self).__name__
         overview = chunks.overview()
@@ -463,22 +469,29 @@ class Predictor(Estimator):
         if first is None:
             raise ValueError(f"Found array with 0 sample(s) while a minimum of 1 is required by {owner}.")
         weight = check_weight(first.weight, first.table.n_rows, owner, is_part=True)
-        self.plan_, _ = self._plan(schema).fit(align(first.table, schema, owner).typed(schema), weight)
-
-        def update(statistic: Any, chunk: Any) -> None:
-            table = self.plan_.apply(align(chunk.table, schema, owner).typed(schema))
-            self._require_nonnegative(table)
-            table = settle(table, self.accepts, schema, owner)
-            values = one_dimensional(chunk.target, chunk.table.n_rows, owner)
-            codes = self._encode_target(values, getattr(self, "classes_", None))
-            self.absorb(statistic, table, codes, check_weight(chunk.weight, chunk.table.n_rows, owner, is_part=True))
-
-        statistic = fold(
-            self.statistic, chunks, update, backend=backend, workers=workers, title=f"{owner}: reading rows"
-        )
+        self.plan_, table = self._plan(schema).fit(align(first.table, schema, owner).typed(schema), weight)
+        self._require_columns(table)
+        passes = Passes(chunks, self._of_chunk, backend, workers, f"{owner}: reading rows")
+        if type(self).fold == "rounds":
+            self.learn_in_rounds(passes, *self._of_chunk(first)[:2])
+            return self
+        statistic = passes(self.statistic, self.absorb)
         self.statistic_ = statistic
         self.conclude(statistic)
         return self
+
+    def _of_chunk(self, chunk: Chunk) -> tuple[Table, Array, Array | None]:
+        """Rows, target and weights of a chunk as the model sees them; rows of weight zero are not there."""
+        owner, n = type(self).__name__, chunk.table.n_rows
+        raw, values = chunk.table, one_dimensional(chunk.target, n, owner, or_matrix=self.multi_output)
+        weight = check_weight(chunk.weight, n, owner, is_part=True)
+        if weight is not None and (weight == 0).any():
+            keep = np.flatnonzero(weight)
+            raw, values, weight = take_rows(raw, keep), values[keep], weight[keep]
+        table = self.plan_.apply(align(raw, self.schema_, owner).typed(self.schema_))
+        self._require_nonnegative(table)
+        table = settle(table, self.accepts, self.schema_, owner)
+        return table, self._encode_target(values, getattr(self, "classes_", None)), weight
 
 
 def take_rows(raw: RawTable, index: Array) -> RawTable:

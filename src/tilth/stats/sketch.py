@@ -118,11 +118,16 @@ class QuantileSketch(Statistic):
         share = cumulative[np.searchsorted(values, points, side="right")] / self.count
         return np.asarray(np.where(np.isnan(points), np.nan, share))
 
+    def weighted_values(self) -> tuple[FloatArray, FloatArray]:
+        """Return the kept values in order and how many values each stands for."""
+        weight = np.repeat(_level_weights(self.starts.size - 1), np.diff(self.starts)).astype(np.float64)
+        order = np.argsort(self.items, kind="stable")
+        return self.items[order], weight[order]
+
     def _ranked(self) -> tuple[FloatArray, IndexArray]:
         """Return the kept values in order and the number of values each reaches."""
-        weight = np.repeat(_level_weights(self.starts.size - 1), np.diff(self.starts))
-        order = np.argsort(self.items, kind="stable")
-        return self.items[order], np.cumsum(weight[order])
+        values, weight = self.weighted_values()
+        return values, np.cumsum(weight.astype(np.int64))
 
     def _levels(self) -> list[FloatArray]:
         return [self.items[a:b] for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)]

@@ -29,6 +29,8 @@ def yield_checks(estimator: Estimator) -> Iterator[Check]:
         chosen += PREDICTOR_CHECKS
         if type(estimator).fold == "once":
             chosen += FOLD_CHECKS
+        if type(estimator).fold == "rounds":
+            chosen += ROUNDS_CHECKS
     if isinstance(estimator, Classifier):
         chosen += CLASSIFIER_CHECKS
     if isinstance(estimator, GenerativeClassifier):
@@ -384,6 +386,20 @@ def check_fold_law(model: Estimator) -> None:
         same(answers(chunked, data.X), whole, f"chunks of {rows} rows differ from the whole")
 
 
+def check_rounds_law(model: Estimator) -> None:
+    """Whole = chunks of any size, in any order, where rows are binned alike: columns of few distinct values."""
+    data = data_for(model, n=150, missing=model.accepts.missing)
+    binned = clone(model)
+    if "thresholds" in binned.get_params():
+        binned.set_params(thresholds="binned")
+    whole = answers(fitted(binned, data), data.X)
+    for rows, seed in ((7, None), (64, 1), (1000, None)):
+        part = data if seed is None else data.rows(np.random.default_rng(seed).permutation(len(data.y)))
+        with quiet():
+            chunked: Any = clone(binned).fit_chunks(chunks(part.X.assign(answer=part.y), "answer", rows=rows))
+        same(answers(chunked, data.X), whole, f"chunks of {rows} rows differ from the whole")
+
+
 def check_fold_backends(model: Estimator) -> None:
     """Serial and threads give the same bits for the same chunks."""
     data = data_for(model, n=150)
@@ -473,6 +489,7 @@ PREDICTOR_CHECKS: list[Check] = [
     check_failed_fit, check_threads, check_numeric_array, check_speaking, check_target_by_name, check_saving,
 ]  # fmt: skip
 FOLD_CHECKS: list[Check] = [check_fold_law, check_fold_backends]
+ROUNDS_CHECKS: list[Check] = [check_rounds_law, check_fold_backends]
 CLASSIFIER_CHECKS: list[Check] = [check_probabilities, check_labels]
 GENERATIVE_CHECKS: list[Check] = [check_generative]
 TRANSFORMER_CHECKS: list[Check] = [check_transform, check_saving]

@@ -170,16 +170,13 @@ def boost(
     before: Course | None = None,
     title: str = "Boosting",
 ) -> Course:
-    """Run the loop; ``before`` is a course to go on with, ``learner`` a regressor to use instead of trees.
-
-    ``growth.min_level_weight`` is given in rows here, each counted with the mean hessian at the start.
-    """
+    """Run the loop; ``before`` is a course to go on with, ``learner`` a regressor to use instead of trees."""
     if before is None:
         known = np.zeros(sample.loss.n_scores) if sample.offset is not None else None
         before = Course(sample.loss.start(sample.y, sample.weight) if known is None else known)
     maker: _Maker
     if learner is None:
-        maker = _TreeMaker(sample, growth, rules, max_bins, before.start)
+        maker = _TreeMaker(sample, growth, rules, max_bins)
     else:
         maker = _LearnerMaker(sample, rules, learner)
     eta = sample.begin(before.start)
@@ -297,12 +294,9 @@ class _Maker:
 
 
 class _TreeMaker(_Maker):
-    def __init__(self, sample: Sample, growth: Growth, rules: Boosting, max_bins: int, start: Floats) -> None:
+    def __init__(self, sample: Sample, growth: Growth, rules: Boosting, max_bins: int) -> None:
         super().__init__(sample, rules)
         self.growth = growth
-        self.growths = [growth] * self.k
-        if growth.min_level_weight > 0 and self.hessian is not None and sample.table.of_kind("nominal"):
-            self.growths = self._level_weights(start)
         self.grid = Grid.of(sample.table, max_bins, sample.weight, rules.seed)
         self.made: list[Trees] = []
         auto = "none" if self.newton else "leaf"
@@ -314,7 +308,7 @@ class _TreeMaker(_Maker):
         now = eta.copy(order="F") if self.k > 1 and self.search == "stage" else eta
         for c in range(self.k):
             seed = seed_of(self.rules.seed, r, c + 1)
-            growth = self.growths[c]
+            growth = self.growth
             if self.rules.tree_columns < 1.0:
                 growth = replace(growth, interactions=self._some_columns(seed))
             tree, leaf = grow_newton(self.grid, self.gradient[:, c], self.curvature(c), growth, seed, rows)
@@ -323,14 +317,6 @@ class _TreeMaker(_Maker):
                 leaf = np.ascontiguousarray(tree.leaves(self.sample.table)[:, 0])
             _core.add_leaves(eta[:, c], leaf, value)
             self.made.append(tree.replace_values(value[:, None]))
-
-    def _level_weights(self, start: Floats) -> list[Growth]:
-        """The growth of each score's trees, with rows of levels turned into sums of hessians by their mean at the start."""
-        assert self.hessian is not None
-        self.differentiate(self.sample.begin(start))
-        whole = self.sample.n_rows if self.sample.weight is None else self.sample.weight.sum()
-        rows = self.growth.min_level_weight
-        return [replace(self.growth, min_level_weight=rows * float(h) / whole) for h in self.hessian.sum(axis=0)]
 
     def _some_columns(self, seed: int) -> tuple[tuple[int, ...], ...]:
         """Sets of columns that may meet, with only the columns of this tree in them."""

@@ -54,7 +54,9 @@ class Growth:
     l2: float = 0.0
     l1: float = 0.0
     level_smoothing: float = 0.0
-    min_level_weight: float = 0.0
+    min_level_rows: float = 0.0
+    level_l2: float = 0.0
+    max_levels: int | None = None
     monotone: tuple[int, ...] = ()
     interactions: tuple[tuple[int, ...], ...] = ()
 
@@ -143,7 +145,7 @@ def _grow(
     arrays, leaves = _core.grow_trees(
         grid.cells, bins.sizes, bins.nominal, edges, first, grid.table.numbers(), grid.table.codes(),
         goal.codes, goal.n_classes, targets, weight, newton,
-        _settings(growth, grid, newton, n_outputs), seeds,
+        kernel_settings(growth, grid.table.n_rows, newton, n_outputs), seeds,
         None if bag is None else (bag.size, bag.replace), rows, want_leaves,
     )  # fmt: skip
     arrays["value"] = arrays["value"].reshape(-1, goal.n_classes if goal.codes is not None else n_outputs)
@@ -162,9 +164,8 @@ _CRITERIA = {
 _MISSING = {"learned": 0, "own": 1, "frequent": 2, "fractional": 3}
 
 
-def _settings(growth: Growth, grid: Grid, newton: bool, n_outputs: int) -> dict[str, Any]:
-    """The rules as the kernel takes them: numbers only, 0 for "no limit"."""
-    n_rows = grid.table.n_rows
+def kernel_settings(growth: Growth, n_rows: int, newton: bool, n_outputs: int) -> dict[str, Any]:
+    """The rules as the kernels take them: numbers only, 0 for "no limit"."""
     exact = {"exact": n_rows, "auto": EXACT_ROWS, "binned": 0}[growth.thresholds]
     if growth.criterion == "absolute_error":
         exact = n_rows
@@ -192,7 +193,9 @@ def _settings(growth: Growth, grid: Grid, newton: bool, n_outputs: int) -> dict[
         "l2": growth.l2,
         "l1": growth.l1,
         "level_smoothing": growth.level_smoothing,
-        "min_level_weight": growth.min_level_weight,
+        "min_level_rows": growth.min_level_rows,
+        "level_l2": growth.level_l2,
+        "max_levels": growth.max_levels or 0,
         "monotone": list(growth.monotone) if any(growth.monotone) else [],
         "interactions": [list(s) for s in growth.interactions],
     }

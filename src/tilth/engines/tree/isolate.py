@@ -17,9 +17,16 @@ Floats = NDArray[np.float64]
 
 def copies_of(n_rows: int, weight: Floats | None) -> int:
     """How many rows can be drawn: a row of whole weight w stands for w equal rows, one of a fraction for itself."""
-    if weight is None or not (weight == np.floor(weight)).all():
+    if weight is None:
         return n_rows
-    return int(weight.sum())
+    with np.errstate(over="ignore"):
+        upto = np.cumsum(weight)
+    if not np.isfinite(upto[-1]) or (np.diff(upto, prepend=0.0) <= 0).any():
+        raise ValueError(
+            f"rows are drawn by their weights, which lie from {weight.min():g} to {weight.max():g}: too far apart, or "
+            "too large, to be summed. Round the small ones to 0, or divide all by a constant."
+        )
+    return int(upto[-1]) if (weight == np.floor(weight)).all() else n_rows
 
 
 def grow_isolation(

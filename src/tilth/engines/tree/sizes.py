@@ -11,6 +11,19 @@ from numpy.typing import NDArray
 
 Seeds = NDArray[np.int64]
 
+#: Further from 0 than this, the variance of squared targets leaves the range of floating-point numbers.
+LARGEST_TARGET = 1e75
+
+
+def require_squares(targets: NDArray[Any], owner: str) -> None:
+    """Refuse numbers too large to be squared and summed."""
+    largest = float(np.abs(targets).max(initial=0.0))
+    if largest > LARGEST_TARGET:
+        raise ValueError(
+            f"{owner}: targets are squared while learning, so they must lie within {LARGEST_TARGET:g} of 0; found "
+            f"{largest:g}. Divide them by a constant first."
+        )
+
 
 def subset_size(rule: Any, p: int) -> int | None:
     """Columns tried at a node, of p: ``"sqrt"``, ``"log2"``, ``"log2+1"`` = floor(log2 p + 1), a share, a number.

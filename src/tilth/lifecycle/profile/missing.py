@@ -193,7 +193,7 @@ class RuleGrower:
         (asked, least), *below = levels
         grid = Grid(self.grid.table.rows(rows), self.grid.bins, self.grid.cells[rows])
         growth = Growth(
-            thresholds="auto", max_depth=1, min_rows_leaf=TREE_LEAF, min_level_weight=TREE_LEAF,
+            thresholds="auto", max_depth=1, min_rows_leaf=TREE_LEAF, min_level_rows=TREE_LEAF,
             min_gain=max(least / len(rows), 1e-12), interactions=(asked,),
         )  # fmt: skip
         tree = grow_trees(grid, Goal(codes=here.astype(np.int32), n_classes=2), growth, np.zeros(1, dtype=np.int64))

@@ -38,7 +38,7 @@ from tilth.engines.tree.reweight import (
     drawn_rows,
     weighted_median,
 )
-from tilth.engines.tree.sizes import Seeds, tree_seeds
+from tilth.engines.tree.sizes import Seeds, require_squares, tree_seeds
 from tilth.engines.tree.trees import Trees
 from tilth.models.ensembles.weak import Weak, answers_of, require_learner, taken_by
 from tilth.models.trees.tree_model import TreeModel
@@ -421,6 +421,7 @@ class AdaBoostRegressor(WeightBoosting, Regressor):
     def learn(self, table: Any, target: NDArray[Any], weight: Floats | None) -> None:
         """Run the rounds."""
         owner = type(self).__name__
+        require_squares(target, owner)
         seeds = tree_seeds(self.random_state, self.n_estimators)
         if self.estimator is None:
             learn, ask = self._grower(table, Goal(numbers=np.ascontiguousarray(target[:, None])), seeds)

@@ -89,11 +89,14 @@ class Boosted(TreeModel, Predictor):
         1.0, low=0, low_open=True, high=1, doc="Share of the rows that each round sees, drawn without replacement."
     )
     level_smoothing: float = param(
-        10.0, low=0, doc="Pull of rare levels of a nominal column towards no effect when its levels are put in order."
-    )
+        10.0, low=0, doc="Pull of rare levels of a nominal column towards no effect when its levels are put in order; "
+        "a level with fewer rows in a node is not singled out there.",
+    )  # fmt: skip
     min_level_rows: float = param(
-        50.0, low=0, doc="Levels of a nominal column with fewer rows in a node stay together there (in mean hessians)."
+        100.0, low=0, doc="Rows between two cuts that are weighed when the levels of a nominal column stand in order."
     )
+    level_l2: float = param(10.0, low=0, doc="Added to l2_regularization where a set of levels is split off.")
+    max_levels: int | None = param(32, low=1, doc="Most levels that one split may single out; None: no limit.")
     method: str = param(
         "newton",
         options=("newton", "gradient"),
@@ -314,7 +317,9 @@ class Boosted(TreeModel, Predictor):
             min_weight_leaf=MIN_CURVATURE, min_gain=self.min_split_loss,
             max_features=None if tried is None or tried >= p else tried,
             l2=self.l2_regularization, l1=self.l1_regularization, level_smoothing=self.level_smoothing,
-            min_level_weight=self.min_level_rows,
+            min_level_rows=self.min_level_rows,
+            level_l2=self.level_l2,
+            max_levels=self.max_levels,
             monotone=() if self.monotonic_cst is None else signs_of(self.monotonic_cst, table, owner),
             interactions=interaction_sets(self.interaction_cst, table, owner),
         )  # fmt: skip

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from tilth import _core
 from tilth.base import Card, Classifier, Complexity, Regressor, Traits
 from tilth.engines.tree.boost import flat
+from tilth.engines.tree.sizes import require_squares
 from tilth.models.ensembles.boosted import ASSUMPTIONS, Boosted, named_loss
 from tilth.models.trees.single import class_weights
 from tilth.params import declared, param
@@ -153,6 +154,10 @@ class GradientBoostingRegressor(Boosted, Regressor):
             return Tweedie(power=self.power) if word == "tweedie" else NAMED[word]()
 
         return named_loss(self.loss, named, 1)
+
+    def _target(self, codes: NDArray[Any]) -> Any:
+        require_squares(codes, type(self).__name__)
+        return super()._target(codes)
 
     def _answer_link(self) -> tuple[str, float]:
         """Counts and amounts have their logarithm as the score."""

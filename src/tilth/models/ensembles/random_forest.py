@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from tilth.base import Card, Classifier, Regressor, Traits
 from tilth.engines.tree.forest import OutOfBag
 from tilth.engines.tree.grow import Goal
+from tilth.engines.tree.sizes import require_squares
 from tilth.models.ensembles.forest_model import ASSUMPTIONS, COMPLEXITY, ForestModel
 from tilth.models.trees.single import class_weights
 from tilth.params import declared, param
@@ -109,6 +110,7 @@ class RandomForestRegressor(ForestModel, Regressor):
     )
 
     def _goal(self, target: NDArray[Any], weight: Floats | None) -> Goal:
+        require_squares(target, type(self).__name__)
         return Goal(numbers=np.ascontiguousarray(target.reshape(len(target), -1)), weight=weight)
 
     def _set_out_of_bag(self, out: OutOfBag | None) -> None:

@@ -5,6 +5,7 @@ The famous recipes are in files of their own: ID3, C4.5, CART.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -15,13 +16,15 @@ from tilth.base import Card, Classifier, Complexity, Recipe, Traits
 from tilth.data.table import Table
 from tilth.engines.tree.choose_alpha import deal_folds
 from tilth.engines.tree.grow import Growth
+from tilth.engines.tree.level import TargetFacts, require_foldable
 from tilth.engines.tree.prune import (
     cost_complexity_path,
     prune_cost_complexity,
     prune_pessimistic,
     prune_reduced_error,
 )
-from tilth.engines.tree.sizes import subset_size
+from tilth.engines.tree.rounds import ByClass, class_totals, grow_over_chunks
+from tilth.engines.tree.sizes import require_squares, subset_size, tree_seeds
 from tilth.engines.tree.trees import Trees
 from tilth.models.trees.single import (
     BIAS,
@@ -48,6 +51,8 @@ _REFERENCES = (
 @declared
 class GeneralTree(SingleTree):
     """The parameters of a tree with every choice open."""
+
+    fold: ClassVar[Any] = "rounds"
 
     splitter: str = param(
         "best",
@@ -137,6 +142,35 @@ class GeneralTree(SingleTree):
                 f"{owner}: monotonic_cst needs two classes, one of which may rise; found {len(self.classes_)}."
             )
         return signs
+
+    # --------------------------------------------------------------------------------------------------------- chunks
+
+    def learn_in_rounds(self, passes: Any, table: Table, target: NDArray[Any]) -> None:
+        """Grow a level in each pass over the rows; thresholds lie at bin edges."""
+        pruning = cast(Any, self).pruning
+        if pruning != "none":
+            raise ValueError(
+                f"{type(self).__name__}: pruning={pruning!r} needs all rows at hand, not chunks of them; use "
+                "pruning='none', perhaps with a price of a leaf in ccp_alpha."
+            )
+        require_foldable(self._growth(table, 1.0), type(self).__name__)
+
+        def growth_of(facts: TargetFacts) -> Growth:
+            require_squares(np.array([*facts.low, *facts.high]), type(self).__name__)
+            # The rules look at the columns and at the number of rows, not at the rows.
+            return self._growth(replace(table, n_rows=facts.rows), facts.weight)
+
+        n_classes = len(self.classes_) if isinstance(self, Classifier) else 0
+        n_targets = 0 if n_classes else target.reshape(len(target), -1).shape[1]
+        trees = grow_over_chunks(
+            self._weighing(passes), table, growth_of, int(tree_seeds(self.random_state, 1)[0]), n_classes=n_classes,
+            n_targets=n_targets, max_bins=self.max_bins,
+        )  # fmt: skip
+        self._set_trees(prune_cost_complexity(trees, self.ccp_alpha))
+
+    def _weighing(self, passes: Any) -> Any:
+        """Passes in which rows weigh what the tree counts them as."""
+        return passes
 
     # -------------------------------------------------------------------------------------------------------- pruning
 
@@ -240,6 +274,13 @@ class DecisionTreeClassifier(GeneralTree, TreeClassifier):
         by_class = class_weights(self.class_weight, self.classes_, target, weight, type(self).__name__)[target]
         return by_class if weight is None else by_class * weight
 
+    def _weighing(self, passes: Any) -> Any:
+        if self.class_weight is None:
+            return passes
+        every = np.arange(len(self.classes_))
+        held = class_totals(passes, len(every)) if self.class_weight == "balanced" else None
+        return ByClass(passes, class_weights(self.class_weight, self.classes_, every, held, type(self).__name__))
+
 
 @declared
 class DecisionTreeRegressor(GeneralTree, TreeRegressor):
@@ -278,9 +319,7 @@ class DecisionTreeRegressor(GeneralTree, TreeRegressor):
 
     def learn(self, table: Any, target: NDArray[Any], weight: Floats | None) -> None:
         """Refuse what medians cannot do; then grow and prune."""
-        several = target.ndim == 2 and target.shape[1] > 1
-        if several and self.monotonic_cst is not None:
-            raise ValueError("DecisionTreeRegressor: monotonic_cst needs a single target; found several.")
+        several = self._several(target)
         if self.criterion == "absolute_error":
             lacking = {
                 "a single target": several,
@@ -291,6 +330,17 @@ class DecisionTreeRegressor(GeneralTree, TreeRegressor):
                 if lacks:
                     raise ValueError(f"DecisionTreeRegressor: criterion='absolute_error' needs {need}.")
         super().learn(table, target, weight)
+
+    def learn_in_rounds(self, passes: Any, table: Table, target: NDArray[Any]) -> None:
+        """Grow a level in each pass over the rows; thresholds lie at bin edges."""
+        self._several(target)
+        super().learn_in_rounds(passes, table, target)
+
+    def _several(self, target: NDArray[Any]) -> bool:
+        several = target.ndim == 2 and target.shape[1] > 1
+        if several and self.monotonic_cst is not None:
+            raise ValueError("DecisionTreeRegressor: monotonic_cst needs a single target; found several.")
+        return several
 
 
 @declared

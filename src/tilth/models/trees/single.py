@@ -17,7 +17,7 @@ from tilth.data.table import Table
 from tilth.engines.tree.choose_alpha import AlphaChoice, choose_alpha
 from tilth.engines.tree.grow import Goal, Grid, Growth, grow_trees
 from tilth.engines.tree.prune import PruningPath, cost_complexity_path
-from tilth.engines.tree.sizes import tree_seeds
+from tilth.engines.tree.sizes import require_squares, tree_seeds
 from tilth.engines.tree.stability import Stability, stability
 from tilth.engines.tree.steps import steps
 from tilth.engines.tree.trees import Trees
@@ -95,6 +95,7 @@ class SingleTree(TreeModel):
     def _goal(self, target: NDArray[Any], weight: Floats | None) -> Goal:
         if isinstance(self, Classifier):
             return Goal(codes=target, n_classes=len(self.classes_), weight=weight)
+        require_squares(target, type(self).__name__)
         return Goal(numbers=np.ascontiguousarray(target.reshape(len(target), -1)), weight=weight)
 
     def _row_weights(self, target: NDArray[Any], weight: Floats | None) -> Floats | None:

@@ -1,0 +1,48 @@
+"""Draw the pictures of the documentation with the library's own plots; needs no arguments."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+PICTURES = ROOT / "docs" / "pictures"
+sys.path.insert(0, str(ROOT / "src"))
+
+import tilth  # noqa: E402 - after the path is set
+
+TREES = 200
+ROUNDS = 200
+
+
+def figures() -> dict[str, Any]:
+    """The figures by the names of their files."""
+    weather = tilth.load_dataset("weather").frame
+    credit = tilth.load_dataset("german_credit")
+    train = credit.frame[:700]
+    forest = tilth.RandomForestClassifier(n_estimators=TREES, oob_score=True, kinds=credit.kinds)
+    forest.fit(train, credit.target)
+    boosted = tilth.GradientBoostingClassifier(n_estimators=ROUNDS, kinds=credit.kinds)
+    test = credit.frame[700:]
+    boosted.fit(train, credit.target, eval_set=(test.drop(columns=credit.target), test[credit.target]))
+    ada = tilth.AdaBoostClassifier(n_estimators=60, max_depth=3, kinds=credit.kinds).fit(train, credit.target)
+    return {
+        "weather-tree": tilth.ID3().fit(weather, "Play").plot(),
+        "out-of-bag": forest.plot_oob_curve(),
+        "importance": forest.plot_importance(),
+        "boosting": boosted.plot_curve(),
+        "adaboost-bound": ada.plot_rounds(),
+    }
+
+
+def main() -> None:
+    """Write all of them."""
+    PICTURES.mkdir(exist_ok=True)
+    for name, figure in figures().items():
+        # Without the version of the drawing library, so that an unchanged picture is an unchanged file.
+        figure.savefig(PICTURES / f"{name}.png", dpi=72, bbox_inches="tight", metadata={"Software": None})
+
+
+if __name__ == "__main__":
+    main()
