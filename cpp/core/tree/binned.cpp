@@ -156,20 +156,34 @@ void BinnedRows<Bin>::sum_rows(Node& node) const {
     }
 }
 
-// Sums of the children: of the largest, what the others leave of the parent's.
+// Sums of the children, and their histograms where they will be needed: those of the largest child are what the
+// others leave of the parent's.
 template <class Bin>
-void BinnedRows<Bin>::sum_children(const Node& node, std::vector<Node>& children) const {
+void BinnedRows<Bin>::sum_children(Node& node, std::vector<Node>& children, bool alone) const {
+    if (fractional()) {
+        for (Node& child : children) sum_rows(child), settle_sums(child);
+        return;
+    }
     const auto largest = std::max_element(children.begin(), children.end(),
                                           [](const Node& a, const Node& b) { return a.rows() < b.rows(); });
+    const bool ends = settings_.max_depth > 0 && node.depth + 1 >= settings_.max_depth;
+    const bool keeps = !node.histogram.empty() && !ends && node.split.test != Test::multiway &&
+                       keeps_histogram(largest->rows());
+    if (keeps) largest->histogram = std::move(node.histogram);
+    largest->total = std::move(node.total);
     for (Node& child : children) {
-        if (!fractional() && &child == &*largest) continue;
-        sum_rows(child);
-    }
-    if (!fractional()) {
-        largest->total = node.total;
-        for (const Node& child : children)
-            if (&child != &*largest)
-                for (int w = 0; w < payload_.words(); ++w) largest->total[w] -= child.total[w];
+        if (&child == &*largest) continue;
+        if (keeps && child.rows() > 0) {
+            fill_histogram(child, child.histogram, alone);
+            for (std::size_t i = 0; i < child.histogram.size(); ++i) largest->histogram[i] -= child.histogram[i];
+            child.total.assign(payload_.words(), 0);  // every row is in one bin of the first column
+            for (Index c = 0; c < columns_.first[1]; ++c)
+                for (int w = 0; w < payload_.words(); ++w) child.total[w] += child.histogram[c * payload_.words() + w];
+            if (!keeps_histogram(child.rows())) child.histogram = {};
+        } else {
+            sum_rows(child);
+        }
+        for (int w = 0; w < payload_.words(); ++w) largest->total[w] -= child.total[w];
     }
     for (Node& child : children) settle_sums(child);
 }
@@ -188,7 +202,7 @@ void BinnedRows<Bin>::keep_sums(const Node& node, Grown& grown) const {
         }
         grown.sums[0] += w;
         for (int o = 0; o < goal.k; ++o) {
-            const double y = goal.numbers[r * goal.k + o];
+            const double y = goal.target_of(r, o);
             grown.sums[1 + o] += goal.newton ? y * node.share[i] : y * w;
             grown.sums[1 + goal.k + o] += y * y * w;
         }
@@ -497,23 +511,7 @@ std::vector<Node> BinnedRows<Bin>::divide(Node& node, Workspace& work, bool alon
         Node& child = children[b];
         inherit(settings_, node, split, b, child);
     }
-    sum_children(node, children);
-    const bool ends = settings_.max_depth > 0 && node.depth + 1 >= settings_.max_depth;
-    if (!node.histogram.empty() && !ends && split.test != Test::multiway) {
-        // The largest child's histogram is what the others leave of the parent's.
-        const auto largest = std::max_element(children.begin(), children.end(), [](const Node& a, const Node& b) {
-            return a.rows() < b.rows();
-        });
-        if (keeps_histogram(largest->rows()) && may_split(*largest)) {
-            largest->histogram = std::move(node.histogram);
-            for (Node& child : children) {
-                if (&child == &*largest || child.rows() == 0) continue;
-                fill_histogram(child, child.histogram, alone);
-                for (std::size_t i = 0; i < child.histogram.size(); ++i) largest->histogram[i] -= child.histogram[i];
-                if (!keeps_histogram(child.rows())) child.histogram = {};
-            }
-        }
-    }
+    sum_children(node, children, alone);
     node.histogram = {};
     return children;
 }

@@ -44,7 +44,7 @@ private:
     bool keeps_histogram(Index n_rows) const;
     void fill_histogram(const Node& node, std::vector<Cell>& cells, bool alone) const;
     void sum_rows(Node& node) const;
-    void sum_children(const Node& node, std::vector<Node>& children) const;
+    void sum_children(Node& node, std::vector<Node>& children, bool alone) const;
     void settle_sums(Node& node) const;
     void groups_of_rows(const Node& node, Index j, Workspace& work) const;
     template <bool gini>

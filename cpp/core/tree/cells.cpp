@@ -43,7 +43,7 @@ Facts facts_of(const Goal& goal) {
     facts.high.assign(goal.k, -std::numeric_limits<double>::infinity());
     for (Index i = 0; i < goal.rows; ++i)
         for (int o = 0; o < goal.k; ++o) {
-            const double y = goal.numbers[i * goal.k + o];
+            const double y = goal.target_of(i, o);
             facts.low[o] = std::min(facts.low[o], y), facts.high[o] = std::max(facts.high[o], y);
         }
     return facts;
@@ -113,7 +113,7 @@ bool Payload::pack_gradients(Index total) {
     parallel_for(blocks, 2 * n, [&](Index b) {
         for (Index i = b * block; i < std::min(n, (b + 1) * block); ++i) {
             const auto place = static_cast<std::uint32_t>(i);
-            const Cell s = round_by_chance(goal_.numbers[i] * sum_scale, place);
+            const Cell s = round_by_chance(-goal_.numbers[i] * sum_scale, place);
             const Cell w = rows_estimated_ ? round_by_chance(goal_.weight[i] * weight_scale, place + 0x5bd1e995u) : 1;
             rows_[i] = s * (Cell{1} << 32) + w;
         }
@@ -157,7 +157,7 @@ void Payload::widen(const Facts& facts, Index total, bool fractional) {
         row[0] = count_step_;
         row[1] = std::llround(w / weight_unit_);
         for (int o = 0; o < goal_.k; ++o) {
-            const double y = goal_.numbers[i * goal_.k + o];
+            const double y = goal_.target_of(i, o);
             if (!std::isfinite(y)) throw std::invalid_argument("the gradients hold NaN or infinity");
             row[2 + o] = std::llround((goal_.newton ? y : (y - middle_[o]) * w) / sum_unit_);
         }

@@ -159,7 +159,7 @@ private:
         }
         s[0] += w;
         for (int o = 0; o < goal_.k; ++o) {
-            const double d = goal_.numbers[r * goal_.k + o] - centre_[o];
+            const double d = goal_.target_of(r, o) - centre_[o];
             s[1 + o] += goal_.newton ? d * times : d * w;
             s[1 + goal_.k + o] += d * d * w;
         }

@@ -61,14 +61,14 @@ struct Columns {
 
 // What the tree is to explain, row by row.
 //   classes: `codes` in [0, k), weight or 1
-//   squares: sums of `numbers` [n, m] and of `weight`; Newton boosting has m = 1, numbers = -gradient, weight = hessian
+//   squares: sums of `numbers` [n, m] and of `weight`; Newton boosting has m = 1, numbers = gradient, weight = hessian
 struct Goal {
     Index rows = 0;
     const std::int32_t* codes = nullptr;
     int k = 0;  // classes, or outputs
     const double* numbers = nullptr;
     const double* weight = nullptr;
-    bool newton = false;  // numbers are already weighted sums (gradients), the impurity is not that of a target
+    bool newton = false;  // numbers are gradients, weighted already; the impurity is not that of a target
 
     bool classes() const { return codes != nullptr; }
     // The weight in a node's lanes.
@@ -79,8 +79,10 @@ struct Goal {
         return sum;
     }
     double weight_of(Index i) const { return weight ? weight[i] : 1.0; }
+    // What a node is to predict: a gradient is followed downwards.
+    double target_of(Index i, int o) const { return newton ? -numbers[i * k + o] : numbers[i * k + o]; }
     // w * y of output o; gradients carry their weight already.
-    double sum_of(Index i, int o) const { return numbers[i * k + o] * (newton || !weight ? 1.0 : weight[i]); }
+    double sum_of(Index i, int o) const { return target_of(i, o) * (newton || !weight ? 1.0 : weight[i]); }
 };
 
 }  // namespace tilth::tree

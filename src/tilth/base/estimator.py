@@ -483,15 +483,16 @@ class Predictor(Estimator):
     def _of_chunk(self, chunk: Chunk) -> tuple[Table, Array, Array | None]:
         """Rows, target and weights of a chunk as the model sees them; rows of weight zero are not there."""
         owner, n = type(self).__name__, chunk.table.n_rows
-        raw, values = chunk.table, one_dimensional(chunk.target, n, owner, or_matrix=self.multi_output)
+        table = self.plan_.apply(align(chunk.table, self.schema_, owner).typed(self.schema_))
+        self._require_nonnegative(table)
+        table = settle(table, self.accepts, self.schema_, owner)
+        values = one_dimensional(chunk.target, n, owner, or_matrix=self.multi_output)
+        codes = self._encode_target(values, getattr(self, "classes_", None))
         weight = check_weight(chunk.weight, n, owner, is_part=True)
         if weight is not None and (weight == 0).any():
             keep = np.flatnonzero(weight)
-            raw, values, weight = take_rows(raw, keep), values[keep], weight[keep]
-        table = self.plan_.apply(align(raw, self.schema_, owner).typed(self.schema_))
-        self._require_nonnegative(table)
-        table = settle(table, self.accepts, self.schema_, owner)
-        return table, self._encode_target(values, getattr(self, "classes_", None)), weight
+            table, codes, weight = table.rows(keep), codes[keep], weight[keep]
+        return table, codes, weight
 
 
 def take_rows(raw: RawTable, index: Array) -> RawTable:

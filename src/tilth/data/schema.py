@@ -81,7 +81,7 @@ class Schema:
 
     @functools.cached_property
     def number_bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """Of a table that is all numbers, what no value passes without a remark: the training range and as much again."""
+        """Of a table that is all numbers: the training range and as much again, beyond which a value is remarked on."""
         if any(c.kind.name != "numeric" or c.role != "feature" or c.form == "date" for c in self.columns):
             return None
         low, high = np.array([(c.low, c.high) for c in self.columns], dtype=np.float64).reshape(-1, 2).T

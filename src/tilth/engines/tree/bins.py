@@ -15,7 +15,7 @@ from tilth.data.table import Table
 Floats = NDArray[np.float64]
 
 #: Edges are learned from at most this many rows; beyond, the quantiles of a sample are as good.
-SAMPLE_ROWS = 200_000
+SAMPLE_ROWS = 100_000
 #: A column may have at most this many bins or levels.
 MOST_BINS = 65_534
 
@@ -39,8 +39,8 @@ class Bins:
         for column in coded:
             if len(column.kind.levels) > MOST_BINS:
                 raise ValueError(
-                    f"Column {column.name!r} has {len(column.kind.levels):,} levels; a tree takes at most {MOST_BINS:,}. "
-                    f"Group them, or leave the column out with kinds={{{column.name!r}: 'aside'}}."
+                    f"Column {column.name!r} has {len(column.kind.levels):,} levels; a tree takes at most "
+                    f"{MOST_BINS:,}. Group them, or leave the column out with kinds={{{column.name!r}: 'aside'}}."
                 )
         rows = None
         if table.n_rows > SAMPLE_ROWS:

@@ -30,8 +30,8 @@ class Growth:
     neighbouring values (``exact``), or binned in large nodes and exactly in small ones (``auto``).
     ``order``: ``depth`` splits every node that may be split; ``best`` splits the node of highest gain first, which
     matters when ``max_leaves`` ends the growth.
-    A node is split when the gain of its best split is at least ``min_gain``; a split without gain is a split too, unless
-    ``min_gain`` is above 0. ``threshold_penalty`` takes log2(thresholds) / n off the gain of a number (C4.5 release 8).
+    A node is split when the gain of its best split is at least ``min_gain``; a split without gain is a split too,
+    unless ``min_gain`` is above 0. ``threshold_penalty`` takes log2(thresholds) / n off the gain of a number (C4.5 release 8).
     """
 
     criterion: Criterion = "gini"
@@ -104,9 +104,7 @@ class Goal:
     weight: Floats | None = None
 
 
-def grow_trees(
-    grid: Grid, goal: Goal, growth: Growth, seeds: NDArray[np.int64], bag: Bag | None = None
-) -> Trees:
+def grow_trees(grid: Grid, goal: Goal, growth: Growth, seeds: NDArray[np.int64], bag: Bag | None = None) -> Trees:
     """One tree per seed, in parallel; the same trees on any number of threads."""
     return _grow(grid, goal, growth, seeds, bag, None, False)[0]
 
@@ -140,7 +138,7 @@ def _grow(
     targets = goal.numbers
     weight = goal.weight
     if goal.gradient is not None:
-        targets, weight = -goal.gradient[:, None], goal.hessian
+        targets, weight = goal.gradient[:, None], goal.hessian
     n_outputs = 1 if targets is None else targets.shape[1]
     arrays, leaves = _core.grow_trees(
         grid.cells, bins.sizes, bins.nominal, edges, first, grid.table.numbers(), grid.table.codes(),

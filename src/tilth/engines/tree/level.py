@@ -216,7 +216,7 @@ def grow_by_level(
 
 @dataclass(eq=False)
 class _Front:
-    """Nodes of the last level, side by side; ``near`` is the mean of the parent's targets."""
+    """Nodes of the last level, side by side; ``near`` is the mean of their targets, or a first guess at it."""
 
     node: Ints
     totals: Cells
@@ -324,10 +324,9 @@ class _Sapling:
         nodes["subset"][front.node] = subset
         nodes["child"][front.node] = np.where(made["test"] == LEAF, -1, child)
         self.bits = np.concatenate([self.bits, made["bits"]])
-        near = self._means(front.totals)
         children = _Front(
             np.arange(first, first + len(made["open"]), dtype=np.int32), made["totals"], made["seed"], made["low"],
-            made["high"], made["used"], made["open"].astype(bool), np.repeat(near, made["branches"], axis=0),
+            made["high"], made["used"], made["open"].astype(bool), self._means(made["totals"]),
         )  # fmt: skip
         self._append(children)
         return children

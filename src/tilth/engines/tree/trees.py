@@ -100,7 +100,8 @@ class Trees:
 
     def __getitem__(self, i: int | slice) -> Trees:
         """One tree, or a run of trees, as a value of its own."""
-        first, last, step = i.indices(self.n_trees) if isinstance(i, slice) else (i % self.n_trees, i % self.n_trees + 1, 1)
+        run = i if isinstance(i, slice) else slice(i % self.n_trees, i % self.n_trees + 1)
+        first, last, step = run.indices(self.n_trees)
         if step != 1:
             raise ValueError("Trees can be cut into runs only, not in steps.")
         last = max(first, last)
@@ -159,10 +160,8 @@ class Trees:
             "child": [np.where(t.child >= 0, t.child + np.int32(n), -1) for t, n in zip(parts, nodes, strict=False)],
             "subset": [np.where(t.subset >= 0, t.subset + w, -1) for t, w in zip(parts, words, strict=False)],
         }
-        arrays = {
-            name: np.concatenate(moved.get(name) or [getattr(t, name) for t in parts]).astype(getattr(first, name).dtype)
-            for name in ARRAYS
-        }
+        joined = {n: np.concatenate(moved.get(n) or [getattr(t, n) for t in parts]) for n in ARRAYS}
+        arrays = {n: values.astype(getattr(first, n).dtype, copy=False) for n, values in joined.items()}
         return cls(first.names, first.kinds, **arrays)
 
     # ---------------------------------------------------------------------------------------------------- answering
@@ -185,9 +184,7 @@ class Trees:
 
     def leaves(self, table: Table) -> Ints:
         """Leaf that each row reaches in each tree, n x t, as node numbers; a shared row goes the heaviest way."""
-        return _core.tree_leaves(
-            table.numbers(), table.codes(), self.packed(), self.start, self.bits, self.weight
-        )
+        return _core.tree_leaves(table.numbers(), table.codes(), self.packed(), self.start, self.bits, self.weight)
 
     def __getstate__(self) -> dict[str, Any]:
         return {k: v for k, v in self.__dict__.items() if k != "_packed"}
