@@ -74,7 +74,7 @@ struct Wood {
             add_leaf(random() % 8 == 0 ? 0.0 : weight[node] * static_cast<double>(random() % 100) / 100.0);
     }
 
-    TreeArrays arrays() const {
+    WalkArrays arrays() const {
         return {nodes(),          test.data(),  column.data(),   threshold.data(),
                 subset.data(),    child.data(), branches.data(), missing.data(),
                 {levels.data(), static_cast<Index>(levels.size()), 1}};

@@ -1,4 +1,4 @@
-"""The kernels of growing: bins, bags, and what they refuse. The trees themselves: tests/engines/tree/test_grow_parity."""
+"""The kernels of growing: bins, bags, and what they refuse; test_grow_parity compares the trees themselves."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,8 @@ def table(n=400, missing=0.1, max_bins=20):
         "bins": bins, "sizes": np.array([*(len(e) + 1 for e in edges), *sizes]),
         "nominal": np.array([0, 0, 0, 1, 0], dtype=np.int32), "edges": flat, "first": first, "numbers": X,
         "codes": codes,
-        "y": np.maximum(labels(n, 3), 0), "n_classes": 3, "targets": None, "weight": None, "newton": False, "settings": SETTINGS,
+        "y": np.maximum(labels(n, 3), 0), "n_classes": 3, "targets": None, "weight": None, "newton": False,
+        "settings": SETTINGS,
         "seeds": np.arange(2), "bag": None, "rows": None, "want_leaves": False,
     }  # fmt: skip
 

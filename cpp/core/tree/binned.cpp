@@ -14,6 +14,7 @@ namespace {
 constexpr Index few_rows = 512;               // below, a histogram of every column costs more than it saves
 constexpr Index largest_histogram = 1 << 22;  // words; above, histograms are not kept
 constexpr Index slab_rows = 65536;
+constexpr Index small_node = 256;             // below, a table of what to do with each bin does not pay
 constexpr double least_share = 1e-6;          // a smaller share of a row is dropped
 
 // Where the bins of a row `ahead` of the current one lie, fetched before they are needed.
@@ -24,7 +25,10 @@ void add_packed(const Bin* __restrict bins, Index p, const Index* __restrict fir
                 Index to, const Cell* __restrict payload, Cell* __restrict cells) {
     for (Index i = from; i < to; ++i) {
         const Index r = rows ? rows[i] : i;
-        if (rows && i + ahead < to) __builtin_prefetch(bins + rows[i + ahead] * p);
+        if (rows && i + ahead < to) {
+            __builtin_prefetch(bins + rows[i + ahead] * p);
+            __builtin_prefetch(payload + rows[i + ahead]);
+        }
         const Bin* __restrict b = bins + r * p;
         const Cell v = payload[r];
         Index j = 0;
@@ -418,9 +422,29 @@ void BinnedRows<Bin>::split_among_some(Node& node, Workspace& work, bool alone) 
 
 // ---------------------------------------------------------------------------------------------- dividing the rows
 
+// The same for the many small nodes, without a table of bins.
+template <class Bin>
+std::vector<Index> BinnedRows<Bin>::cut_few(const Node& node, const Split& split) {
+    const Bin* column = bins_.data + split.column;
+    const Index p = bins_.cols, size = columns_.size[split.column], n = node.rows();
+    std::int32_t* rows = rows_.data() + node.begin;
+    std::int32_t* spare = scratch_.data() + node.begin;
+    Index l = 0, r = 0;
+    for (Index i = 0; i < n; ++i) {
+        const std::int32_t row = rows[i];
+        const Index b = column[row * p];
+        const bool right = b >= size ? split.missing == 1 : b > split.bin;
+        rows[l] = row, spare[r] = row;
+        l += !right, r += right;
+    }
+    std::copy(spare, spare + r, rows + l);
+    return {0, l, n};
+}
+
 // Sorts the node's rows by branch, each branch in the old order; gives where the branches begin.
 template <class Bin>
 std::vector<Index> BinnedRows<Bin>::partition(const Node& node, const Split& split, Workspace& work, bool alone) {
+    if (split.test == Test::threshold && split.branches == 2 && node.rows() < small_node) return cut_few(node, split);
     branches_of_bins(columns_, split, sizeof(Bin) == 1 ? 256 : 0, work.branch_of_bin);
     const std::uint16_t* branch = work.branch_of_bin.data();
     const Bin* column = bins_.data + split.column;

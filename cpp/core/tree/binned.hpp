@@ -51,6 +51,7 @@ private:
     void split_packed(Node& node, Workspace& work) const;
     void split_among_all(Node& node, Workspace& work, bool alone) const;
     void split_among_some(Node& node, Workspace& work, bool alone) const;
+    std::vector<Index> cut_few(const Node& node, const Split& split);
     std::vector<Index> partition(const Node& node, const Split& split, Workspace& work, bool alone);
     std::vector<Node> share_out(Node& node, Workspace& work);
     bool uniform(const Node& node) const;

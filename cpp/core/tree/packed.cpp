@@ -28,7 +28,7 @@ PackedNode leaf_at(Index self) {
 }
 
 // A test that any row can pass: its branches lie after it and inside the array.
-PackedNode test_at(const TreeArrays& from, Index i) {
+PackedNode test_at(const WalkArrays& from, Index i) {
     const Test test = static_cast<Test>(from.test[i]);
     const Index column = from.column[i], branches = from.branches[i], missing = from.missing[i];
     if (column < 0 || column > PackedNode::column_mask) refuse(i, "asks column " + std::to_string(column));
@@ -69,9 +69,9 @@ PackedNode test_at(const TreeArrays& from, Index i) {
 
 }  // namespace
 
-void pack(const TreeArrays& from, void* packed) {
+void pack(const WalkArrays& from, void* packed) {
     if (from.nodes > std::numeric_limits<std::int32_t>::max()) misfit("more than 2147483647 nodes");
-    PackedHeader header{packed_mark, from.nodes, 0, 0, PackedNode::column_mask + 1, 1, 0, {}};
+    PackedHeader header{packed_mark, from.nodes, 0, 0, PackedNode::column_mask + 1, 1, 1, 0, {}};
     auto* nodes = reinterpret_cast<PackedNode*>(static_cast<std::byte*>(packed) + sizeof(PackedHeader));
     for (Index i = 0; i < from.nodes; ++i) {
         if (from.test[i] > static_cast<std::uint8_t>(Test::multiway))
@@ -85,6 +85,7 @@ void pack(const TreeArrays& from, void* packed) {
         const std::int32_t column = from.column[i];
         header.columns = std::max(header.columns, column + 1);
         header.shares |= from.missing[i] == -1;
+        header.thresholds &= node.test() == Test::threshold;
         header.plain &= node.test() == Test::threshold && from.branches[i] == 2 && from.missing[i] != -1;
         if (node.test() != Test::threshold) header.first_coded = std::min(header.first_coded, column);
         if (node.test() == Test::subset) {

@@ -54,9 +54,10 @@ struct PackedHeader {
     Index words;               // words that the level sets need
     std::int32_t columns;      // columns that the tests need
     std::int32_t first_coded;  // lowest column whose test needs level codes
-    std::int32_t plain;        // 1: thresholds only, missing values go left or right
+    std::int32_t thresholds;   // 1: all tests are thresholds
+    std::int32_t plain;        // 1: and missing values go left or right
     std::int32_t shares;       // 1: some node shares missing values out
-    std::int64_t spare[3];
+    std::int32_t spare[5];
 };
 static_assert(sizeof(PackedHeader) == 64);
 inline constexpr std::uint64_t packed_mark = 0x3165'6572'7468'7469ull;
@@ -67,7 +68,7 @@ inline std::size_t packed_bytes(Index nodes) {
 
 // The arrays of a Trees value that say how rows walk; each has `nodes` entries. `levels`, when given, is the number of
 // levels of each column (0: numeric).
-struct TreeArrays {
+struct WalkArrays {
     Index nodes;
     const std::uint8_t* test;
     const std::int32_t* column;
@@ -80,7 +81,7 @@ struct TreeArrays {
 };
 
 // Fills packed_bytes(nodes) bytes; throws std::invalid_argument, with a sentence, when the arrays are not sound.
-void pack(const TreeArrays& arrays, void* packed);
+void pack(const WalkArrays& arrays, void* packed);
 
 // Packed trees and what belongs to their nodes.
 struct Forest {

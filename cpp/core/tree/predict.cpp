@@ -90,10 +90,15 @@ public:
 
     const std::vector<Index>& depth() const { return depth_; }  // of each tree; empty for few rows
 
+    // Whether every row of a tile comes to rest in a leaf by plain steps.
+    bool plain(bool some_missing) const {
+        return forest_.header->plain || (forest_.header->thresholds && !some_missing);
+    }
+
     // Rows of a tile in one tree.
     void walk_tree(const Tile<double>& tile, Index n_rows, Index t, bool some_missing, std::int32_t* at) const {
         std::fill_n(at, n_rows, static_cast<std::int32_t>(forest_.start[t]));
-        if (!forest_.header->plain)
+        if (!plain(some_missing))
             for (Index i = 0; i < n_rows; ++i) at[i] = descend_any(forest_, at[i], tile.data + i * tile.stride);
         else if (some_missing)
             walk_rows<true>(tile, n_rows, t, at);
@@ -104,7 +109,7 @@ public:
     // One row in all trees.
     void walk_row(const double* row, bool some_missing, std::int32_t* at) const {
         std::copy_n(forest_.start, forest_.n_trees, at);
-        if (!forest_.header->plain)
+        if (!plain(some_missing))
             for (Index t = 0; t < forest_.n_trees; ++t) at[t] = descend_any(forest_, at[t], row);
         else if (some_missing)
             walk_lanes<true>(row, 0, forest_.n_trees, unknown_depth, lanes, at);
@@ -163,12 +168,13 @@ void add_shared(const Forest& forest, const Answers& answers, std::int32_t from,
     }
 }
 
-// Adds one tree's answers for rows that came to rest at these nodes; out has n_outputs numbers per row.
+// Adds one tree's answers for rows that came to rest at these nodes, all of them leaves or not; out has n_outputs
+// numbers per row.
 void add_answers(const Forest& forest, const Answers& answers, const Tile<double>& tile, Index n_rows,
-                 const std::int32_t* at, double* out) {
+                 const std::int32_t* at, bool in_leaves, double* out) {
     const Index width = answers.width, outputs = answers.n_outputs;
     const double* value = answers.value;
-    if (forest.header->shares) {
+    if (!in_leaves) {
         for (Index i = 0; i < n_rows; ++i)
             add_shared(forest, answers, at[i], tile.data + i * tile.stride, out + i * outputs);
     } else if (width == 1) {
@@ -230,7 +236,8 @@ void sum_trees(const MatrixView<T>& numbers, const MatrixView<std::int32_t>& cod
                          [&](const auto& tile, Index first, Index n) { sets->add(tile, n, out + first * outputs); });
     const Index tile_rows = rows_per_tile(numbers.rows, numbers.cols + codes.cols, forest);
     for_tiles(numbers, codes, forest, tile_rows, [&](const Tile<double>& tile, Index first, Index n_rows) {
-        const bool missing = forest.header->plain && any_missing(tile, n_rows, columns);
+        const bool missing = forest.header->thresholds && any_missing(tile, n_rows, columns);
+        const bool in_leaves = !forest.header->shares || walker.plain(missing);
         const bool few = n_rows < lanes;
         std::vector<std::int32_t> at(static_cast<std::size_t>(few ? forest.n_trees : n_rows));
         const auto out_of = [&](Index t) { return out + first * outputs + (answers.output ? answers.output[t] : 0); };
@@ -239,13 +246,13 @@ void sum_trees(const MatrixView<T>& numbers, const MatrixView<std::int32_t>& cod
                 const Tile<double> row{tile.data + i * tile.stride, tile.stride};
                 walker.walk_row(row.data, missing, at.data());
                 for (Index t = 0; t < forest.n_trees; ++t)
-                    add_answers(forest, answers, row, 1, &at[t], out_of(t) + i * outputs);
+                    add_answers(forest, answers, row, 1, &at[t], in_leaves, out_of(t) + i * outputs);
             }
             return;
         }
         for (Index t = 0; t < forest.n_trees; ++t) {
             walker.walk_tree(tile, n_rows, t, missing, at.data());
-            add_answers(forest, answers, tile, n_rows, at.data(), out_of(t));
+            add_answers(forest, answers, tile, n_rows, at.data(), in_leaves, out_of(t));
         }
     });
 }
@@ -256,7 +263,7 @@ void tree_leaves(const MatrixView<T>& numbers, const MatrixView<std::int32_t>& c
     const Walker walker(forest, numbers.rows);
     const Index tile_rows = rows_per_tile(numbers.rows, numbers.cols + codes.cols, forest);
     for_tiles(numbers, codes, forest, tile_rows, [&](const Tile<double>& tile, Index first, Index n_rows) {
-        const bool missing = forest.header->plain && any_missing(tile, n_rows, forest.header->columns);
+        const bool missing = forest.header->thresholds && any_missing(tile, n_rows, forest.header->columns);
         std::vector<std::int32_t> at(static_cast<std::size_t>(n_rows));
         for (Index t = 0; t < forest.n_trees; ++t) {
             walker.walk_tree(tile, n_rows, t, missing, at.data());

@@ -435,3 +435,9 @@ def test_a_saved_model_answers_the_same(tmp_path):
     for model in (Classifier(n_estimators=3).fit(X, y), Classifier(n_estimators=3).fit(X, y + (X[:, 0] > 1))):
         save(model, tmp_path / "model.tilth")
         np.testing.assert_array_equal(load(tmp_path / "model.tilth").predict_proba(X), model.predict_proba(X))
+
+
+def test_no_limit_on_leaves_or_levels_is_a_limit_too():
+    X = np.arange(400.0)[:, None]
+    grown = GradientBoostingClassifier(max_leaf_nodes=None, max_levels=None, max_depth=3, n_estimators=2)
+    assert grown.fit(X, np.arange(400) // 25 % 2).trees_.n_leaves().max() == 8

@@ -31,7 +31,8 @@ class Growth:
     ``order``: ``depth`` splits every node that may be split; ``best`` splits the node of highest gain first, which
     matters when ``max_leaves`` ends the growth.
     A node is split when the gain of its best split is at least ``min_gain``; a split without gain is a split too,
-    unless ``min_gain`` is above 0. ``threshold_penalty`` takes log2(thresholds) / n off the gain of a number (C4.5 release 8).
+    unless ``min_gain`` is above 0. ``threshold_penalty`` takes log2(thresholds) / n off the gain of a number (C4.5
+    release 8).
     """
 
     criterion: Criterion = "gini"

@@ -62,13 +62,18 @@ class Boosted(TreeModel, Predictor):
         "n_iter_": "int[]",
         "best_round_": "int[]?",
     }
-    check_with: ClassVar[tuple[dict[str, Any], ...]] = ({"n_estimators": 15, "min_samples_leaf": 1},)
+    check_with: ClassVar[tuple[dict[str, Any], ...]] = (
+        # Limits that count rows are lifted, so that a row of weight two may be the row given twice.
+        {"n_estimators": 15, "min_samples_leaf": 1, "min_level_rows": 0, "level_smoothing": 0},
+    )
 
     learning_rate: float = param(
         0.1, low=0, low_open=True, doc="Share of each learner's answer that is added.", scale="log", tune=(0.01, 0.5)
     )
     n_estimators: int = param(100, low=1, doc="Rounds of boosting.", tune=(20, 1000))
-    max_leaf_nodes: int | None = param(31, low=2, doc="Leaves of a tree; None: no limit.", tune=(4, 255))
+    max_leaf_nodes: int | None = param(
+        31, low=2, also=(type(None),), doc="Leaves of a tree; None: no limit.", tune=(4, 255)
+    )
     max_depth: int | None = param(None, low=1, doc="Depth of a tree; None: no limit.", tune=(2, 12))
     min_samples_leaf: int = param(
         20, low=1, doc="Rows that a leaf must hold, estimated from the hessians.", tune=(1, 200)
@@ -96,7 +101,9 @@ class Boosted(TreeModel, Predictor):
         100.0, low=0, doc="Rows between two cuts that are weighed when the levels of a nominal column stand in order."
     )
     level_l2: float = param(10.0, low=0, doc="Added to l2_regularization where a set of levels is split off.")
-    max_levels: int | None = param(32, low=1, doc="Most levels that one split may single out; None: no limit.")
+    max_levels: int | None = param(
+        32, low=1, also=(type(None),), doc="Most levels that one split may single out; None: no limit."
+    )
     method: str = param(
         "newton",
         options=("newton", "gradient"),
