@@ -133,7 +133,7 @@ nb::dict arrays_of(std::vector<tree::TreeArrays>& trees) {
 nb::object grow_trees(nb::handle bins, nb::handle sizes, nb::handle nominal, nb::handle edges, nb::handle first,
                       nb::handle numbers, nb::handle codes, nb::handle labels_, Index n_classes, nb::handle targets,
                       nb::handle weight, bool newton, nb::dict settings, nb::handle seeds, nb::handle bag,
-                      nb::handle rows, bool want_leaves) {
+                      nb::handle rows, bool want_leaves, nb::handle memory) {
     const char* who = "grow_trees";
     const AnyArray b = array_of(bins, who, "bins", 2);
     const Index n = static_cast<Index>(b.shape(0)), p = static_cast<Index>(b.shape(1));
@@ -222,6 +222,12 @@ nb::object grow_trees(nb::handle bins, nb::handle sizes, nb::handle nominal, nb:
         if (request.some_rows || request.bag.active) std::fill(leaf.data, leaf.data + n, -1);
         request.leaf_of_row = leaf.data;
     }
+    nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> lent;
+    if (!memory.is_none()) {
+        if (!nb::try_cast(memory, lent, false))
+            type_error(std::string(who) + " needs memory as a writable array of bytes, found " + found(memory) + ".");
+        request.memory = Loan(reinterpret_cast<std::byte*>(lent.data()), lent.size());
+    }
     std::vector<tree::TreeArrays> trees;
     try {
         const nb::gil_scoped_release unlocked;
@@ -244,7 +250,7 @@ void tree_grow_kernels(nb::module_& m) {
           "How often the tree of this seed draws each row.");
     m.def("grow_trees", &grow_trees, "bins"_a, "sizes"_a, "nominal"_a, "edges"_a, "first"_a, "numbers"_a.none(),
           "codes"_a.none(), "y"_a.none(), "n_classes"_a, "targets"_a.none(), "weight"_a.none(), "newton"_a,
-          "settings"_a, "seeds"_a, "bag"_a.none(), "rows"_a.none(), "want_leaves"_a,
+          "settings"_a, "seeds"_a, "bag"_a.none(), "rows"_a.none(), "want_leaves"_a, "memory"_a.none(),
           "One tree per seed, as the arrays of Trees, and the leaf of every row if wanted.");
 }
 

@@ -143,6 +143,7 @@ def grow_trees(
     bag: tuple[int, bool] | None,
     rows: _Codes | None,
     want_leaves: bool,
+    memory: NDArray[np.uint8] | None,
 ) -> tuple[dict[str, Any], _Codes | None]: ...
 def level_sums(
     bins: NDArray[Any],

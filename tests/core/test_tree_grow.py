@@ -31,7 +31,7 @@ def table(n=400, missing=0.1, max_bins=20):
         "codes": codes,
         "y": np.maximum(labels(n, 3), 0), "n_classes": 3, "targets": None, "weight": None, "newton": False,
         "settings": SETTINGS,
-        "seeds": np.arange(2), "bag": None, "rows": None, "want_leaves": False,
+        "seeds": np.arange(2), "bag": None, "rows": None, "want_leaves": False, "memory": None,
     }  # fmt: skip
 
 
@@ -105,6 +105,7 @@ def test_a_bag_is_drawn_from_its_seed():
         ({"rows": np.array([3, 2], dtype=np.int32)}, "ascending"),
         ({"rows": np.array([400], dtype=np.int32)}, "ascending order from 0 to 399"),
         ({"want_leaves": True}, "single tree"),
+        ({"memory": np.zeros(10)}, "array of bytes"),
         ({"settings": SETTINGS | {"criterion": 9}}, "criterion"),
         ({"settings": SETTINGS | {"missing": 9}}, "missing"),
         ({"settings": SETTINGS | {"monotone": [1]}}, "monotone with one entry per column"),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <numeric>
 
 #include "common/parallel.hpp"
 #include "tree/histogram.hpp"
@@ -62,35 +63,36 @@ inline void add_share(const Payload& payload, Index r, double share, Cell* cell)
 template <class Bin>
 BinnedRows<Bin>::BinnedRows(BinMatrix<Bin> bins, const Columns& columns, const Payload& payload,
                             const Settings& settings, const std::uint16_t* times, const std::int32_t* some_rows,
-                            Index n_some)
+                            Index n_some, Loan* loan)
     : bins_(bins), columns_(columns), payload_(payload), settings_(settings), times_(times), all_rows_(false),
       fast_(can_scan_packed(payload, settings)) {
+    rows_.take(bins.rows, loan);
     if (times) {
         const int words = payload.row_words();
         drawn_.resize(bins.rows * words);
-        rows_.reserve(bins.rows);
         for (Index i = 0; i < bins.rows; ++i) {
             for (int w = 0; w < words; ++w) drawn_[i * words + w] = payload.row(i)[w] * times[i];
-            if (times[i]) rows_.push_back(static_cast<std::int32_t>(i));
+            if (times[i]) rows_[n_rows_++] = static_cast<std::int32_t>(i);
         }
     } else if (some_rows) {
-        rows_.assign(some_rows, some_rows + n_some);
+        n_rows_ = n_some;
+        std::copy(some_rows, some_rows + n_some, rows_.data());
     } else {
         all_rows_ = true;
-        rows_.resize(bins.rows);
-        for (Index i = 0; i < bins.rows; ++i) rows_[i] = static_cast<std::int32_t>(i);
+        n_rows_ = bins.rows;
+        std::iota(rows_.data(), rows_.data() + n_rows_, 0);
     }
-    scratch_.resize(rows_.size());
+    scratch_.take(n_rows_, loan);
 }
 
 template <class Bin>
 Node BinnedRows<Bin>::root(std::uint64_t seed) {
     Node node;
-    node.end = static_cast<Index>(rows_.size());
+    node.end = n_rows_;
     node.sums.seed = seed;
     if (fractional()) {
-        node.own_rows = rows_;
-        node.share.resize(rows_.size());
+        node.own_rows.assign(rows_.data(), rows_.data() + n_rows_);
+        node.share.resize(n_rows_);
         for (Index i = 0; i < node.end; ++i) node.share[i] = times_ ? times_[rows_[i]] : 1.0;
     }
     if (!settings_.reuse || !settings_.interactions.empty()) node.used.assign(columns_.count(), 0);

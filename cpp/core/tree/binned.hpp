@@ -23,7 +23,7 @@ class BinnedRows {
 public:
     // `times`, when given, says how often each row was drawn; `some_rows` names the rows to use instead of all.
     BinnedRows(BinMatrix<Bin> bins, const Columns& columns, const Payload& payload, const Settings& settings,
-               const std::uint16_t* times, const std::int32_t* some_rows, Index n_some);
+               const std::uint16_t* times, const std::int32_t* some_rows, Index n_some, Loan* loan);
 
     // `alone` keeps the work of a call on the calling thread.
     Node root(std::uint64_t seed);
@@ -62,7 +62,8 @@ private:
     const Settings& settings_;
     const std::uint16_t* times_;
     std::vector<Cell> drawn_;  // the payload times how often each row was drawn
-    std::vector<std::int32_t> rows_, scratch_;
+    Lent<std::int32_t> rows_, scratch_;
+    Index n_rows_ = 0;
     bool all_rows_, fast_;
     double root_weight_ = 1;
 };

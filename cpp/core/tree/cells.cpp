@@ -49,8 +49,8 @@ Facts facts_of(const Goal& goal) {
     return facts;
 }
 
-Payload::Payload(const Goal& goal, Index total, bool fractional) : goal_(goal) {
-    if (goal.newton && goal.k == 1 && !fractional && pack_gradients(total)) return;
+Payload::Payload(const Goal& goal, Index total, bool fractional, Loan* loan) : goal_(goal) {
+    if (goal.newton && goal.k == 1 && !fractional && pack_gradients(total, loan)) return;
     encode(facts_of(goal), total, fractional);
     if (goal.classes() || goal.newton) return;
     std::vector<Cell> all(words_, 0);
@@ -69,7 +69,7 @@ void Payload::encode(const Facts& facts, Index total, bool fractional) {
 
 void Payload::count_classes(bool pack) {
     lanes_ = 1 + goal_.k;
-    rows_.resize(goal_.rows);
+    rows_.take(goal_.rows, nullptr);
     packed_ = pack;
     by_class_ = !packed_;
     words_ = packed_ ? 1 : goal_.k;
@@ -79,7 +79,7 @@ void Payload::count_classes(bool pack) {
     }
 }
 
-bool Payload::pack_gradients(Index total) {
+bool Payload::pack_gradients(Index total, Loan* loan) {
     constexpr Index block = 16384;
     if (goal_.rows < least_packed_rows) return false;
     const Index n = goal_.rows, blocks = (n + block - 1) / block;
@@ -108,7 +108,7 @@ bool Payload::pack_gradients(Index total) {
     // Weights of one are counted as they are; other hessians are cut in steps, and rows are then estimated from them.
     rows_estimated_ = goal_.weight != nullptr;
     weight_unit_ = rows_estimated_ && top_weight > 0 ? top_weight / steps : 1.0;
-    rows_.resize(n);
+    rows_.take(n, loan);
     const double sum_scale = 1 / sum_unit_, weight_scale = 1 / weight_unit_;
     parallel_for(blocks, 2 * n, [&](Index b) {
         for (Index i = b * block; i < std::min(n, (b + 1) * block); ++i) {
@@ -132,7 +132,7 @@ void Payload::widen(const Facts& facts, Index total, bool fractional) {
     if (goal_.classes()) {
         lanes_ = 1 + goal_.k;
         by_class_ = true, words_ = 1 + goal_.k, row_words_ = 1;
-        rows_.resize(n);
+        rows_.take(n, nullptr);
         for (Index i = 0; i < n; ++i) rows_[i] = std::llround(goal_.weight_of(i) / weight_unit_);
         return;
     }
@@ -150,7 +150,7 @@ void Payload::widen(const Facts& facts, Index total, bool fractional) {
         top_sum = std::max(top_sum, std::max(high - middle_[o], middle_[o] - low) * facts.top_weight);
     }
     sum_unit_ = unit_for(top_sum);
-    rows_.resize(n * row_words_);
+    rows_.take(n * row_words_, nullptr);
     for (Index i = 0; i < n; ++i) {
         Cell* row = rows_.data() + i * row_words_;
         const double w = goal_.weight_of(i);

@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "common/loan.hpp"
 #include "tree/settings.hpp"
 
 namespace tilth::tree {
@@ -31,7 +32,7 @@ Facts facts_of(const Goal& goal);
 class Payload {
 public:
     // `total` bounds the rows drawn for one tree; `fractional` rows may be shared among branches.
-    Payload(const Goal& goal, Index total, bool fractional);
+    Payload(const Goal& goal, Index total, bool fractional, Loan* loan = nullptr);
     // The rows of `goal`, none or a part of all rows that the facts speak of; centre_on() must follow for numbers.
     Payload(const Goal& goal, const Facts& facts);
 
@@ -60,7 +61,7 @@ public:
 
 private:
     void count_classes(bool pack);
-    bool pack_gradients(Index total);
+    bool pack_gradients(Index total, Loan* loan);
     void widen(const Facts& facts, Index total, bool fractional);
     void encode(const Facts& facts, Index total, bool fractional);
 
@@ -71,7 +72,7 @@ private:
     double weight_unit_ = 1, sum_unit_ = 1;  // value of one in a cell
     std::vector<double> middle_;             // of the range, taken off the targets: the fixed point serves their spread
     std::vector<double> mean_;               // of all rows, measured from there
-    std::vector<Cell> rows_;                 // [n, row_words]
+    Lent<Cell> rows_;                        // [n, row_words]
 };
 
 // Adds row r to a wide cell. `rows` are the payload's, perhaps multiplied by how often each row was drawn (`times`).

@@ -203,8 +203,18 @@ private:
                 impurity += std::max(0.0, s[1 + goal_.k + o] / weight - mean * mean) / goal_.k;
             }
             value[o] += centre_[o];
+            if (!goal_.newton && settings_.l2 == 0) keep_equal(node, o, value[o]);
             if (!settings_.monotone.empty()) value[o] = std::clamp(value[o], node.low, node.high);
         }
+    }
+
+    // Targets that are all the same are the answer to the last bit.
+    void keep_equal(const Grown& node, int o, double& value) const {
+        if (node.test != Test::leaf || node.begin >= node.end || !node.sums.empty()) return;
+        const double first = goal_.target_of(rows_[node.begin], o);
+        for (Index r = node.begin; r < node.end; ++r)
+            if (goal_.target_of(rows_[r], o) != first) return;
+        value = first;
     }
 
     // The weighted median and the mean distance from it.
@@ -246,7 +256,8 @@ private:
 };
 
 template <class Bin>
-TreeArrays grow_one(const Request& request, const Bin* bins, const Payload& payload, std::uint64_t seed, bool alone) {
+TreeArrays grow_one(const Request& request, const Bin* bins, const Payload& payload, std::uint64_t seed, bool alone,
+                    Loan* loan) {
     const Settings& settings = request.settings;
     std::vector<std::uint16_t> times;
     if (request.bag.active) {
@@ -255,7 +266,7 @@ TreeArrays grow_one(const Request& request, const Bin* bins, const Payload& payl
     }
     const std::uint16_t* drawn = times.empty() ? nullptr : times.data();
     BinnedRows<Bin> store({bins, request.rows, request.columns.count()}, request.columns, payload, settings, drawn,
-                          request.some_rows, request.n_some);
+                          request.some_rows, request.n_some, loan);
     Workspace work;
     Grove grove;
     grove.nodes.resize(1);
@@ -319,11 +330,13 @@ void draw_bag(const BagRule& rule, std::uint64_t seed, Index rows, std::uint16_t
 std::vector<TreeArrays> grow_trees(const Request& request, const std::uint64_t* seeds, Index n_trees) {
     std::vector<TreeArrays> out(n_trees);
     const Index total = request.bag.active ? request.bag.size : request.rows;
-    const Payload payload(request.goal, total, request.settings.missing == MissingRule::fractional);
     const bool alone = n_trees > 1;
+    Loan memory = request.memory;
+    Loan* loan = alone ? nullptr : &memory;
+    const Payload payload(request.goal, total, request.settings.missing == MissingRule::fractional, loan);
     const auto one = [&](Index t) {
-        out[t] = request.bins8 ? grow_one(request, request.bins8, payload, seeds[t], alone)
-                               : grow_one(request, request.bins16, payload, seeds[t], alone);
+        out[t] = request.bins8 ? grow_one(request, request.bins8, payload, seeds[t], alone, loan)
+                               : grow_one(request, request.bins16, payload, seeds[t], alone, loan);
     };
     if (!alone) one(0);
     else parallel_for(n_trees, request.rows * request.columns.count() * n_trees, one);

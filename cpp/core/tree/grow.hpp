@@ -32,6 +32,7 @@ struct Request {
     const std::int32_t* some_rows = nullptr;  // rows to use, ascending; all when not given
     Index n_some = 0;
     std::int32_t* leaf_of_row = nullptr;      // where the leaf of each row goes, for a single tree
+    Loan memory;                              // to work in, for a single tree
 };
 
 // The arrays of engines/tree/trees.py.

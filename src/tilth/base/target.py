@@ -61,6 +61,8 @@ def one_dimensional(y: Any, n_rows: int, owner: str, *, or_matrix: bool = False)
     if isinstance(y, Labels):
         return y
     values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
+    if isinstance(y, (list, tuple)) and values.dtype.kind == "U" and not all(isinstance(v, str) for v in y):
+        values = np.array(y, dtype=object)  # numpy would have made text of a missing value
     if values.dtype.kind == "c":
         raise ValueError("Complex data not supported: the target y must be real.")
     if values.ndim == 2 and values.shape[1] == 1 and or_matrix:
@@ -190,6 +192,9 @@ def check_weight(weight: Any, n_rows: int, owner: str, *, is_part: bool = False)
         raise ValueError(f"sample_weight.shape == {values.shape}, expected ({n_rows},)!")
     if not np.isfinite(values).all() or (values < 0).any():
         raise ValueError(f"{owner}: sample weights must be finite and not negative.")
+    with np.errstate(over="ignore"):
+        if not np.isfinite(values.sum()):
+            raise ValueError(f"{owner}: the sum of the sample weights is too large; divide them by a constant.")
     if not is_part and not (values > 0).any():
         raise ValueError(f"{owner}: all sample weights are zero, so there is nothing to learn from.")
     return values

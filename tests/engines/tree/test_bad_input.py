@@ -147,19 +147,19 @@ def test_as_many_classes_as_rows(name):
         (np.inf, "must be finite and not negative"),
         (-1.0, "must be finite and not negative"),
         (0.0, "all sample weights are zero"),
+        (1e308, "sum of the sample weights is too large"),
     ],
 )
 def test_weights_that_are_none(name, weight, words):
-    weights = np.full(N, weight) if weight == 0 else np.r_[weight, np.ones(N - 1)]
+    weights = np.full(N, weight) if weight in (0, 1e308) else np.r_[weight, np.ones(N - 1)]
     with pytest.raises(ValueError, match=f"{type(model(name)).__name__}: .*{words}"):
         fit(name, table(), sample_weight=weights)
 
 
 @pytest.mark.parametrize("name", UNLABELLED)
-@pytest.mark.parametrize("weight", [1e-300, 1e308])
-def test_weights_that_cannot_be_summed_cannot_be_drawn_by(name, weight):
+def test_weights_too_far_apart_cannot_be_drawn_by(name):
     with pytest.raises(ValueError, match="drawn by their weights"):
-        fit(name, table(), sample_weight=np.r_[1e308, np.full(N - 1, weight)])
+        fit(name, table(), sample_weight=np.r_[1e308, np.full(N - 1, 1e-300)])
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -439,5 +439,5 @@ def test_a_saved_model_answers_the_same(tmp_path):
 
 def test_no_limit_on_leaves_or_levels_is_a_limit_too():
     X = np.arange(4000.0)[:, None]
-    grown = GradientBoostingClassifier(max_leaf_nodes=None, max_levels=None, max_depth=3, n_estimators=2)
+    grown = GradientBoostingClassifier(max_leaf_nodes=None, max_levels=None, max_depth=3, n_estimators=30)
     assert grown.fit(X, np.arange(4000) // 100 % 2).trees_.n_leaves().max() == 8

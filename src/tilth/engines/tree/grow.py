@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -88,6 +89,11 @@ class Grid:
         bins = Bins.learn(table, max_bins, weight, seed)
         return cls(table, bins, bins.apply(table))
 
+    @functools.cached_property
+    def memory(self) -> NDArray[np.uint8]:
+        """What growing one tree works in, kept for the next one: 16 bytes a row."""
+        return np.empty(16 * self.table.n_rows + 256, dtype=np.uint8)
+
 
 @dataclass(eq=False)
 class Goal:
@@ -141,11 +147,12 @@ def _grow(
     if goal.gradient is not None:
         targets, weight = goal.gradient[:, None], goal.hessian
     n_outputs = 1 if targets is None else targets.shape[1]
+    settings = kernel_settings(growth, grid.table.n_rows, newton, n_outputs)
+    exact = settings["exact_rows"] > 0  # only then the values themselves are looked at
     arrays, leaves = _core.grow_trees(
-        grid.cells, bins.sizes, bins.nominal, edges, first, grid.table.numbers(), grid.table.codes(),
-        goal.codes, goal.n_classes, targets, weight, newton,
-        kernel_settings(growth, grid.table.n_rows, newton, n_outputs), seeds,
-        None if bag is None else (bag.size, bag.replace), rows, want_leaves,
+        grid.cells, bins.sizes, bins.nominal, edges, first, grid.table.numbers() if exact else None,
+        grid.table.codes() if exact else None, goal.codes, goal.n_classes, targets, weight, newton, settings, seeds,
+        None if bag is None else (bag.size, bag.replace), rows, want_leaves, grid.memory if want_leaves else None,
     )  # fmt: skip
     arrays["value"] = arrays["value"].reshape(-1, goal.n_classes if goal.codes is not None else n_outputs)
     return Trees(bins.names, bins.kinds, **arrays), leaves

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Accepts, Assumption, Classifier, Predictor, Recipe, Section, whole_or_nothing
 from tilth.base.target import check_weight, one_dimensional, split_target
-from tilth.data.convert import Plan, plan
+from tilth.data.convert import Plan
 from tilth.data.schema import Schema
 from tilth.data.table import Table
 from tilth.engines.tree.additive import Additive
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Array = NDArray[Any]
 
-#: What the trees themselves do with missing values; other words are left to the plan.
-TREE_MISSING = ("learned", "own", "frequent")
 #: Least sum of hessians in a leaf: where all rows are answered with certainty there is nothing left to divide.
 MIN_CURVATURE = 1e-3
 
@@ -129,7 +127,7 @@ class Boosted(TreeModel, Predictor):
     warm_start: bool = param(False, options=(False, True), doc="Keep the rounds of the last fit and add the rest.")
     random_state: int = param(0, low=0, doc="Seed of row and column sampling.")
     missing: str = param(
-        "auto", options=("auto", *TREE_MISSING, "mean", "median", "mode", "error"),
+        "auto", options=("auto", "learned", "own", "frequent", "mean", "median", "mode", "error"),
         doc="Missing values: by the trees (the better branch is learned, an own branch, the most frequent branch) or "
         "filled in beforehand; auto lets the trees learn the branch.",
     )  # fmt: skip
@@ -319,7 +317,7 @@ class Boosted(TreeModel, Predictor):
         owner = type(self).__name__
         return Growth(
             criterion="newton", order="best", max_depth=self.max_depth, max_leaves=self.max_leaf_nodes,
-            missing=cast(Any, self.missing if self.missing in TREE_MISSING else "learned"),
+            missing=self._missing_rule(),
             min_rows_split=2 * self.min_samples_leaf, min_rows_leaf=least,
             min_weight_leaf=MIN_CURVATURE, min_gain=self.min_split_loss,
             max_features=None if tried is None or tried >= p else tried,
@@ -335,11 +333,7 @@ class Boosted(TreeModel, Predictor):
         accepts = self.accepts
         if self.base_learner is not None and not isinstance(self.base_learner, Predictor):
             accepts = Accepts()  # a learner from elsewhere takes numbers, all of them there
-        by_trees = self.missing == "auto" or self.missing in TREE_MISSING
-        return plan(
-            schema, accepts, mismatch=cast(Any, self.mismatch),
-            missing="auto" if by_trees else cast(Any, self.missing), owner=type(self).__name__,
-        )  # fmt: skip
+        return self._plan_for(schema, accepts)
 
     # ------------------------------------------------------------------------------------------------------ answering
 

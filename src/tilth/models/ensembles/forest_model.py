@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Accepts, Assumption, Classifier, Complexity, Recipe, Section
 from tilth.base.target import one_dimensional, split_target
-from tilth.data.convert import Plan, plan
+from tilth.data.convert import Plan
 from tilth.data.schema import Schema
 from tilth.data.table import Table
 from tilth.engines.tree.forest import (
@@ -25,8 +25,8 @@ from tilth.engines.tree.grow import Bag, Goal, Grid, Growth
 from tilth.engines.tree.prune import prune_cost_complexity
 from tilth.engines.tree.sizes import part_of, subset_size, tree_seeds
 from tilth.engines.tree.trees import Trees
-from tilth.models.trees.single import TREE_MISSING, count_of, signs_of
-from tilth.models.trees.tree_model import TreeModel
+from tilth.models.trees.single import count_of, signs_of
+from tilth.models.trees.tree_model import TREE_MISSING, TreeModel
 from tilth.params import declared, param
 from tilth.progress import task
 
@@ -137,11 +137,7 @@ class ForestModel(TreeModel):
         )
 
     def _plan(self, schema: Schema) -> Plan:
-        by_tree = self.missing == "auto" or self.missing in TREE_MISSING
-        return plan(
-            schema, self.accepts, mismatch=cast(Any, self.mismatch),
-            missing="auto" if by_tree else cast(Any, self.missing), owner=type(self).__name__,
-        )  # fmt: skip
+        return self._plan_for(schema, self.accepts)
 
     # ------------------------------------------------------------------------------------------------------- learning
 
@@ -156,7 +152,7 @@ class ForestModel(TreeModel):
         return Growth(
             criterion=getattr(self, "criterion"),  # noqa: B009 - declared by the classes that know their criteria
             splitter=cast(Any, self.splitter),
-            missing=cast(Any, self.missing if self.missing in TREE_MISSING else "learned"),
+            missing=self._missing_rule(),
             thresholds=cast(Any, self.thresholds),
             order="depth" if self.max_leaf_nodes is None else "best",
             max_depth=self.max_depth,

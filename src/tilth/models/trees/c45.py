@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tilth.base import Card, Complexity, Recipe, Traits
 from tilth.data.table import Table
+from tilth.engines.tree.bins import MOST_BINS
 from tilth.engines.tree.grow import Growth
 from tilth.engines.tree.prune import prune_pessimistic
 from tilth.engines.tree.trees import Trees
@@ -16,6 +17,9 @@ from tilth.models.trees.single import BIAS, TreeClassifier, above
 from tilth.params import declared, param
 
 Floats = NDArray[np.float64]
+
+#: Up to this many rows every value of a numeric column is a possible threshold.
+EXACT_ROWS = 20_000
 
 
 @declared
@@ -65,7 +69,15 @@ class C45(TreeClassifier):
     )
     max_depth: int | None = param(None, low=1, doc="Questions on the longest way.", tune=(1, 20))
     min_gain: float = param(0.0, low=0, doc="theta: the gain ratio must be above this.")
-    max_bins: int = param(255, low=2, high=255, doc="Bins of a numeric column in large nodes.")
+    max_bins: int | None = param(
+        None, low=2, high=MOST_BINS,
+        doc=f"Bins of a numeric column; None: a bin for each value up to {EXACT_ROWS:,} rows, 255 beyond.",
+    )  # fmt: skip
+
+    def _most_bins(self, table: Table) -> int:
+        if self.max_bins is not None:
+            return self.max_bins
+        return MOST_BINS if table.n_rows <= EXACT_ROWS else 255
 
     def _growth(self, table: Table, weight: float) -> Growth:
         return Growth(

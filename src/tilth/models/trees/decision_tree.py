@@ -28,7 +28,6 @@ from tilth.engines.tree.sizes import require_squares, subset_size, tree_seeds
 from tilth.engines.tree.trees import Trees
 from tilth.models.trees.single import (
     BIAS,
-    TREE_MISSING,
     SingleTree,
     TreeClassifier,
     TreeRegressor,
@@ -37,6 +36,7 @@ from tilth.models.trees.single import (
     count_of,
     signs_of,
 )
+from tilth.models.trees.tree_model import TREE_MISSING
 from tilth.params import declared, param
 
 Floats = NDArray[np.float64]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Accepts, Assumption, Classifier, Regressor
-from tilth.data.convert import Plan, plan
+from tilth.data.convert import Plan
 from tilth.data.schema import Schema
 from tilth.data.steps import Bins
 from tilth.data.table import Table
@@ -21,7 +21,7 @@ from tilth.engines.tree.sizes import require_squares, tree_seeds
 from tilth.engines.tree.stability import Stability, stability
 from tilth.engines.tree.steps import steps
 from tilth.engines.tree.trees import Trees
-from tilth.models.trees.tree_model import TreeModel
+from tilth.models.trees.tree_model import TREE_MISSING, TreeModel
 from tilth.params import declared, param
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-#: What a tree itself does with missing values; other words are left to the plan.
-TREE_MISSING = ("learned", "own", "frequent", "fractional")
 #: A step of this share of all the answers a tree can give is called abrupt.
 ABRUPT = 0.1
 
@@ -61,8 +59,6 @@ class SingleTree(TreeModel):
 
     accepts: ClassVar[Accepts] = Accepts(numeric=True, ordinal=True, nominal=True, missing=True)
     learned: ClassVar[dict[str, str]] = {"trees_": "value"}
-    #: What ``missing="auto"`` means.
-    missing_rule: ClassVar[str] = "learned"
 
     missing: str = param(
         "auto",
@@ -73,18 +69,11 @@ class SingleTree(TreeModel):
     random_state: Any = param(0, doc="Seed of everything drawn: columns, thresholds, folds, samples for bins.")
 
     def _plan(self, schema: Schema) -> Plan:
-        by_tree = self.missing == "auto" or self.missing in TREE_MISSING
-        return plan(
-            schema, self.accepts, mismatch=cast(Any, self.mismatch),
-            missing="auto" if by_tree else cast(Any, self.missing), owner=type(self).__name__, bins=self._bins(),
-        )  # fmt: skip
+        return self._plan_for(schema, self.accepts, self._bins())
 
     def _bins(self) -> Bins | None:
         """The step that makes levels of numbers, for a tree that takes no numbers."""
         return None
-
-    def _missing_rule(self) -> Any:
-        return self.missing if self.missing in TREE_MISSING else self.missing_rule
 
     # ------------------------------------------------------------------------------------------------------- learning
 
@@ -111,8 +100,12 @@ class SingleTree(TreeModel):
         """The tree of these rows."""
         total = float(len(target) if weight is None else weight.sum())
         seeds = tree_seeds(self.random_state, 1)
-        grid = Grid.of(table, getattr(self, "max_bins", 255), weight, int(seeds[0]))
+        grid = Grid.of(table, self._most_bins(table), weight, int(seeds[0]))
         return grow_trees(grid, self._goal(target, weight), self._growth(table, total), seeds)
+
+    def _most_bins(self, table: Table) -> int:
+        """Most bins of a numeric column."""
+        return int(getattr(self, "max_bins", 255))
 
     def _pruned(self, table: Table, target: NDArray[Any], weight: Floats | None) -> Trees:
         return self._grown(table, target, weight)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Classifier, Estimator, Explanation, Predictor, Regressor, Section
 from tilth.base.target import one_dimensional, split_target
-from tilth.data.convert import Plan
+from tilth.data.convert import Accepts, Plan, plan
 from tilth.data.reading import read
 from tilth.data.schema import Schema
+from tilth.data.steps import Bins
 from tilth.data.table import Table
 from tilth.engines.tree import importance as measures
 from tilth.engines.tree import nested, paths, rules, source, text
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Method = Literal["gain", "weight", "depth", "splits", "permutation", "all"]
 
+#: What trees themselves do with missing values; other words are left to the plan.
+TREE_MISSING = ("learned", "own", "frequent", "fractional")
 #: A tree with more leaves than this is still exact, but nobody reads it (W206).
 READABLE_LEAVES = 64
 
@@ -41,11 +44,26 @@ class TreeModel(Estimator):
     average of its trees says so in :meth:`_additive`.
     """
 
+    #: What ``missing="auto"`` means.
+    missing_rule: ClassVar[str] = "learned"
+
     # ------------------------------------------------------------------------------------------- what a model may say
 
     def _additive(self) -> Additive:
         """How the trees make the answer; by default their average."""
         return Additive.mean(self.trees_, self._classes())
+
+    def _plan_for(self, schema: Schema, accepts: Accepts, bins: Bins | None = None) -> Plan:
+        """The conversions, where missing values are left to trees that were told how to treat them."""
+        by_trees = self.missing in ("auto", *TREE_MISSING)
+        return plan(
+            schema, accepts, mismatch=cast(Any, self.mismatch), missing="auto" if by_trees else cast(Any, self.missing),
+            owner=type(self).__name__, bins=bins,
+        )  # fmt: skip
+
+    def _missing_rule(self) -> Any:
+        """What the trees do with missing values."""
+        return self.missing if self.missing in TREE_MISSING else self.missing_rule
 
     def _by_hand(self) -> None:
         """Set what is learned besides ``trees_`` after a tree was given by hand; such models override it."""
