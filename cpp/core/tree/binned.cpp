@@ -14,7 +14,7 @@ namespace {
 
 constexpr Index few_rows = 512;               // below, a histogram of every column costs more than it saves
 constexpr Index largest_histogram = 1 << 22;  // words; above, histograms are not kept
-constexpr Index slab_rows = 65536;
+constexpr Index slab_rows = 16384;
 constexpr Index small_node = 256;             // below, a table of what to do with each bin does not pay
 constexpr double least_share = 1e-6;          // a smaller share of a row is dropped
 
@@ -111,7 +111,7 @@ bool BinnedRows<Bin>::keeps_histogram(Index n_rows) const {
 template <class Bin>
 void BinnedRows<Bin>::fill_histogram(const Node& node, std::vector<Cell>& cells, bool alone) const {
     const Index size = (columns_.cells() + (sizeof(Bin) == 1 ? 256 : 0)) * payload_.words(), n = node.rows();
-    const Index parts = alone ? 1 : std::clamp<Index>(n * bins_.cols / 400'000, 1, max_threads());
+    const Index parts = alone ? 1 : std::clamp<Index>(n * bins_.cols / 150'000, 1, max_threads());
     cells.assign(size, 0);
     std::vector<std::vector<Cell>> more(parts - 1);
     const std::int32_t* rows = all_rows_ && n == bins_.rows ? nullptr : rows_.data() + node.begin;
@@ -379,7 +379,7 @@ void BinnedRows<Bin>::split_among_all(Node& node, Workspace& work, bool alone) c
         const Index j = columns[i];
         found[i] = search_cells(rules, fast_, node, j, node.histogram.data() + columns_.first[j] * payload_.words(), groups);
     };
-    const Index cells = columns_.cells() * 8;
+    const Index cells = columns_.cells() * 16;
     if (alone || cells < serial_cells) {
         for (Index i = 0; i < n; ++i) search(i, work.groups);
         return;

@@ -140,7 +140,7 @@ private:
     // Sums of the leaves from the rows in table order, which memory likes better than leaf by leaf. The slabs depend on
     // the number of rows alone and are merged in order.
     void sum_in_order(const std::int32_t* leaf_of_row, std::vector<double>& sums, Index m) const {
-        const Index slabs = std::clamp<Index>(goal_.rows / 32768, 1, 64);
+        const Index slabs = std::clamp<Index>(goal_.rows / 8192, 1, 64);
         std::vector<std::vector<double>> parts(slabs);
         parallel_for(slabs, goal_.rows * 4, [&](Index s) {
             parts[s].assign(m * width_, 0.0);
