@@ -118,8 +118,8 @@ def test_what_does_not_fit_is_refused(change, message):
         _core.grow_trees(*(table() | change).values())
 
 
-def test_gradients_that_are_not_finite_are_refused():
-    n = 20_000
+@pytest.mark.parametrize("n", [500, 20_000])  # wide cells, packed cells
+def test_gradients_that_are_not_finite_are_refused(n):
     given = table(n) | {"y": None, "n_classes": 0, "newton": True, "settings": SETTINGS | {"criterion": 3}}
     given["targets"] = np.full((n, 1), np.nan)
     with pytest.raises(ValueError, match="NaN or infinity"):

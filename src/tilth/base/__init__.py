@@ -4,12 +4,12 @@ from tilth.base.declare import Assumption, Card, Complexity, Explanation, Recipe
 from tilth.base.estimator import (
     Classifier,
     Estimator,
-    GenerativeClassifier,
     Predictor,
     Regressor,
     Transformer,
     whole_or_nothing,
 )
+from tilth.base.generative import GenerativeClassifier
 from tilth.data.convert import Accepts
 from tilth.params import declared, param
 

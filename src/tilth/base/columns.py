@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tilth import _core
 from tilth.data.convert import Accepts
+from tilth.data.infer import infer
+from tilth.data.kinds import Kind
+from tilth.data.reading import read
 from tilth.data.schema import Schema
 from tilth.data.table import UNSEEN, RawColumn, RawTable, Table
 from tilth.errors import SchemaError, warn_data
@@ -132,3 +137,34 @@ def remarks_frame(remarks: list[Remark]) -> pd.DataFrame:
     import pandas as pd
 
     return pd.DataFrame([vars(r) for r in remarks], columns=["code", "column", "count", "text"])
+
+
+def take_rows(raw: RawTable, index: NDArray[Any]) -> RawTable:
+    """Some rows of a raw table."""
+    if raw.matrix is not None:
+        return read(raw.matrix[index]) if not raw.named else dataclasses.replace(
+            raw, matrix=raw.matrix[index], n_rows=len(index),
+            columns=[dataclasses.replace(c, values=c.values[index]) for c in raw.columns],
+        )  # fmt: skip
+    columns = [dataclasses.replace(c, values=c.values[index]) for c in raw.columns]
+    return dataclasses.replace(raw, columns=columns, n_rows=len(index))
+
+
+def schema_of_part(raw: RawTable, known: Schema) -> Schema:
+    """What a later part of the data adds to a schema: levels and ranges; kinds and roles stay as first decided."""
+    told = {
+        c.name: "aside"
+        if c.role == "aside"
+        else "date"
+        if c.expand_date
+        else "numeric"
+        if c.kind.name == "numeric"
+        else "nominal"
+        for c in known.columns
+    }
+    part = infer(raw, told)
+    columns = tuple(
+        dataclasses.replace(p, kind=k.kind if k.role == "aside" else Kind(k.kind.name, p.kind.levels), role=k.role)
+        for p, k in zip(part.columns, known.columns, strict=True)
+    )
+    return dataclasses.replace(part, columns=columns)

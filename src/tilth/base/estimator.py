@@ -25,7 +25,16 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from tilth import _core
-from tilth.base.columns import Remark, align, examine, remarks_frame, require_rows, settle
+from tilth.base.columns import (
+    Remark,
+    align,
+    examine,
+    remarks_frame,
+    require_rows,
+    schema_of_part,
+    settle,
+    take_rows,
+)
 from tilth.base.declare import Assumption, Card, Complexity, Explanation, Recipe, Section, Traits, cell_text
 from tilth.base.passes import Passes
 from tilth.base.target import (
@@ -39,7 +48,6 @@ from tilth.base.target import (
 )
 from tilth.data.convert import Accepts, Plan, plan
 from tilth.data.infer import infer
-from tilth.data.kinds import Kind
 from tilth.data.reading import is_sparse, read
 from tilth.data.schema import Schema
 from tilth.data.table import RawTable, Table, numeric_table
@@ -429,7 +437,7 @@ class Predictor(Estimator):
             self._require_sparse(raw)
             table: Any = raw.matrix
         else:
-            self.schema_ = self.schema_.merge(_schema_of_part(raw, self.schema_))
+            self.schema_ = self.schema_.merge(schema_of_part(raw, self.schema_))
             self.plan_ = dataclasses.replace(self.plan_, schema=self.schema_)
             table = settle(self.plan_.apply(raw.typed(self.schema_)), self.accepts, self.schema_, owner)
             self._require_nonnegative(table)
@@ -495,37 +503,6 @@ class Predictor(Estimator):
         return table, codes, weight
 
 
-def take_rows(raw: RawTable, index: Array) -> RawTable:
-    """Some rows of a raw table."""
-    if raw.matrix is not None:
-        return read(raw.matrix[index]) if not raw.named else dataclasses.replace(
-            raw, matrix=raw.matrix[index], n_rows=len(index),
-            columns=[dataclasses.replace(c, values=c.values[index]) for c in raw.columns],
-        )  # fmt: skip
-    columns = [dataclasses.replace(c, values=c.values[index]) for c in raw.columns]
-    return dataclasses.replace(raw, columns=columns, n_rows=len(index))
-
-
-def _schema_of_part(raw: RawTable, known: Schema) -> Schema:
-    """What a later part of the data adds to a schema: levels and ranges; kinds and roles stay as first decided."""
-    told = {
-        c.name: "aside"
-        if c.role == "aside"
-        else "date"
-        if c.expand_date
-        else "numeric"
-        if c.kind.name == "numeric"
-        else "nominal"
-        for c in known.columns
-    }
-    part = infer(raw, told)
-    columns = tuple(
-        dataclasses.replace(p, kind=k.kind if k.role == "aside" else Kind(k.kind.name, p.kind.levels), role=k.role)
-        for p, k in zip(part.columns, known.columns, strict=True)
-    )
-    return dataclasses.replace(part, columns=columns)
-
-
 @declared
 class Classifier(ClassifierMixin, Predictor):
     """A model of classes. Subclasses give ``probabilities(table)``; labels of any type go in and come out."""
@@ -586,61 +563,6 @@ class Regressor(RegressorMixin, Predictor):
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The predicted number of each row."""
         return self.values(self._rows(X))
-
-
-@declared
-class GenerativeClassifier(Classifier):
-    """A classifier through p(x, y) = p(y) p(x | y). Subclasses give ``log_joint(table)``."""
-
-    def log_joint(self, table: Any) -> NDArray[np.float64]:
-        """log p(x, y) of typed rows for every class."""
-        raise NotImplementedError
-
-    def class_log_priors(self) -> NDArray[np.float64]:
-        """log p(y) of every class."""
-        raise NotImplementedError
-
-    def may_exclude(self) -> bool:
-        """Whether some value can rule a class out altogether (a probability of zero)."""
-        return False
-
-    def probabilities(self, table: Any) -> NDArray[np.float64]:
-        """Bayes: p(y | x) = p(x, y) / sum over classes."""
-        return _core.row_softmax(self._decidable(self.log_joint(table)))[0]
-
-    def choice(self, table: Any) -> Array:
-        """argmax p(x, y); the evidence p(x) is the same for every class and never computed."""
-        return _core.row_argmax(self._decidable(self.log_joint(table)))
-
-    def _decidable(self, joint: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Scores in which a row that no class explains is decided by the prior, and told."""
-        if self.may_exclude():
-            lost = np.flatnonzero(np.isneginf(joint).all(axis=1))
-            if lost.size:
-                joint[lost] = self.class_log_priors()
-                warn_data(
-                    "W205",
-                    f"{type(self).__name__}: no class explains {lost.size} of {len(joint)} rows (each is ruled out "
-                    "by a probability of zero); the prior decided. Smoothing prevents this.",
-                )
-        return joint
-
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """log p(y | x), without leaving log space."""
-        joint = self.log_joint(self._rows(X))
-        return joint - _core.row_softmax(joint)[1][:, None]
-
-    def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """log p(x, y): the score of every label."""
-        return self.log_joint(self._rows(X))
-
-    def log_evidence(self, X: Any) -> NDArray[np.float64]:
-        """log p(x) = log sum over y of p(x, y): how usual a row is."""
-        return _core.row_softmax(self.log_joint(self._rows(X)))[1]
-
-    def sample(self, n: int = 1, *, seed: int = 0) -> tuple[Any, Array]:
-        """Draw synthetic rows and labels from the joint distribution."""
-        raise NotImplementedError
 
 
 @declared

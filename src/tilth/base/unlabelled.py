@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.base.columns import require_rows
-from tilth.base.estimator import take_rows
+from tilth.base.columns import require_rows, take_rows
 from tilth.base.target import check_weight
 from tilth.data.reading import read
 from tilth.data.table import RawTable

@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from tilth import progress
 from tilth.base import Classifier, Predictor, Section
-from tilth.base.estimator import take_rows
+from tilth.base.columns import take_rows
 from tilth.base.target import encode_labels, numbers_of, one_dimensional, split_target
 from tilth.data.infer import Kinds, infer
 from tilth.data.schema import Schema

@@ -19,7 +19,7 @@ from sklearn.base import clone
 
 from tilth import progress as reporting
 from tilth.base import Predictor, Section
-from tilth.base.estimator import take_rows
+from tilth.base.columns import take_rows
 from tilth.base.target import split_target
 from tilth.data.convert import plan
 from tilth.data.infer import infer

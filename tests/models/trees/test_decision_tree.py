@@ -434,3 +434,16 @@ def test_what_is_refused():
     for weight in ([-1.0, 1.0], [np.nan, 1.0], [np.inf, 1.0]):
         with pytest.raises(ValueError, match="weights"):
             DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1], sample_weight=weight)
+
+
+@pytest.mark.parametrize("thresholds", ["exact", "binned"])
+def test_monotone_answers_keep_their_place_when_the_target_is_far_from_zero(thresholds):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(400, 1))
+    y = X[:, 0] + 0.3 * rng.normal(size=400)
+    near, far = (
+        DecisionTreeRegressor(monotonic_cst=[1], thresholds=thresholds, max_depth=5).fit(X, y + shift).predict(X)
+        for shift in (0.0, 1000.0)
+    )
+    assert (np.diff(far[np.argsort(X[:, 0])]) >= 0).all()
+    np.testing.assert_allclose(far - 1000.0, near, atol=1e-9)

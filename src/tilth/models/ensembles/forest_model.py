@@ -23,9 +23,9 @@ from tilth.engines.tree.forest import (
 )
 from tilth.engines.tree.grow import Bag, Goal, Grid, Growth
 from tilth.engines.tree.prune import prune_cost_complexity
-from tilth.engines.tree.sizes import part_of, subset_size, tree_seeds
+from tilth.engines.tree.sizes import part_of, tree_seeds
 from tilth.engines.tree.trees import Trees
-from tilth.models.trees.single import count_of, signs_of
+from tilth.models.trees.single import growth_of, signs_of
 from tilth.models.trees.tree_model import TREE_MISSING, TreeModel
 from tilth.params import declared, param
 from tilth.progress import task
@@ -145,26 +145,11 @@ class ForestModel(TreeModel):
         raise NotImplementedError
 
     def _growth(self, table: Table, weight: float) -> Growth:
-        owner, n = type(self).__name__, table.n_rows
-        monotone = () if self.monotonic_cst is None else signs_of(self.monotonic_cst, table, owner)
+        owner = type(self).__name__
         for name, least in (("min_samples_split", 2), ("min_samples_leaf", 1)):
             _require_count(getattr(self, name), least, f"{owner}: {name}")
-        return Growth(
-            criterion=getattr(self, "criterion"),  # noqa: B009 - declared by the classes that know their criteria
-            splitter=cast(Any, self.splitter),
-            missing=self._missing_rule(),
-            thresholds=cast(Any, self.thresholds),
-            order="depth" if self.max_leaf_nodes is None else "best",
-            max_depth=self.max_depth,
-            max_leaves=self.max_leaf_nodes,
-            min_rows_split=count_of(self.min_samples_split, n, 2),
-            min_rows_leaf=count_of(self.min_samples_leaf, n, 1),
-            min_weight_leaf=self.min_weight_fraction_leaf * weight,
-            min_decrease=self.min_impurity_decrease,
-            max_features=subset_size(self.max_features, len(table.columns)),
-            reuse=self.reuse_features,
-            monotone=monotone,
-        )
+        monotone = () if self.monotonic_cst is None else signs_of(self.monotonic_cst, table, owner)
+        return growth_of(self, table, weight, monotone)
 
     def _bag(self, n_rows: int) -> Bag | None:
         if not self.bootstrap:

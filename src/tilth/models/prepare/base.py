@@ -22,8 +22,7 @@ from tilth.base import (
     whole_or_nothing,
 )
 from tilth.base.columns import align
-from tilth.base.estimator import take_rows
-from tilth.base.target import check_weight
+from tilth.base.unlabelled import unlabelled
 from tilth.data.convert import Plan
 from tilth.data.kinds import Kind
 from tilth.data.reading import read
@@ -103,14 +102,7 @@ class StepTransformer(Preparation):
         sample_weight : weight of each row; a weight of 2 is the row given twice.
         """
         check_params(self)
-        raw = read(X)
-        target = y if isinstance(y, str) else None
-        if target is not None:
-            raw = raw.without(target)
-        weight = check_weight(sample_weight, raw.n_rows, type(self).__name__)
-        if weight is not None and (weight == 0).any():
-            keep = np.flatnonzero(weight)
-            raw, weight = take_rows(raw, keep), weight[keep]
+        raw, weight, target = unlabelled(X, y, sample_weight, type(self).__name__)
         self._begin(raw, target, weight)
         self.names_out_ = list(self.plan_.outputs)
         self.warn_on_fit()

@@ -24,7 +24,7 @@ from tilth.engines.tree.prune import (
     prune_reduced_error,
 )
 from tilth.engines.tree.rounds import ByClass, class_totals, grow_over_chunks
-from tilth.engines.tree.sizes import require_squares, subset_size, tree_seeds
+from tilth.engines.tree.sizes import require_squares, tree_seeds
 from tilth.engines.tree.trees import Trees
 from tilth.models.trees.single import (
     BIAS,
@@ -33,7 +33,7 @@ from tilth.models.trees.single import (
     TreeRegressor,
     above,
     class_weights,
-    count_of,
+    growth_of,
     signs_of,
 )
 from tilth.models.trees.tree_model import TREE_MISSING
@@ -111,25 +111,11 @@ class GeneralTree(SingleTree):
     )
 
     def _growth(self, table: Table, weight: float) -> Growth:
-        n, p = table.n_rows, len(table.columns)
-        return Growth(
-            criterion=cast(Any, self).criterion,
-            splitter=cast(Any, self.splitter),
+        return replace(
+            growth_of(self, table, weight, self._directions(table)),
             nominal=cast(Any, self.nominal),
-            missing=self._missing_rule(),
-            thresholds=cast(Any, self.thresholds),
-            order="depth" if self.max_leaf_nodes is None else "best",
-            max_depth=self.max_depth,
-            max_leaves=self.max_leaf_nodes,
-            min_rows_split=count_of(self.min_samples_split, n, 2),
-            min_rows_leaf=count_of(self.min_samples_leaf, n, 1),
-            min_weight_leaf=self.min_weight_fraction_leaf * weight,
             min_gain=0.0 if self.min_gain is None else above(self.min_gain),
-            min_decrease=self.min_impurity_decrease,
             max_purity=getattr(self, "max_purity", 1.0),
-            max_features=subset_size(self.max_features, p),
-            reuse=self.reuse_features,
-            monotone=self._directions(table),
         )
 
     def _directions(self, table: Table) -> tuple[int, ...]:

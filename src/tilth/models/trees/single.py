@@ -17,7 +17,7 @@ from tilth.data.table import Table
 from tilth.engines.tree.choose_alpha import AlphaChoice, choose_alpha
 from tilth.engines.tree.grow import Goal, Grid, Growth, grow_trees
 from tilth.engines.tree.prune import PruningPath, cost_complexity_path
-from tilth.engines.tree.sizes import require_squares, tree_seeds
+from tilth.engines.tree.sizes import require_squares, subset_size, tree_seeds
 from tilth.engines.tree.stability import Stability, stability
 from tilth.engines.tree.steps import steps
 from tilth.engines.tree.trees import Trees
@@ -217,6 +217,27 @@ def above(gain: float) -> float:
 def count_of(value: float, n_rows: int, least: int) -> int:
     """A number of rows given as a whole number, or as a share of all rows (a float)."""
     return int(value) if isinstance(value, (int, np.integer)) else max(least, math.ceil(value * n_rows))
+
+
+def growth_of(model: Any, table: Table, weight: float, monotone: tuple[int, ...]) -> Growth:
+    """The rules that trees and forests share, from the parameters of the same names."""
+    n = table.n_rows
+    return Growth(
+        criterion=model.criterion,
+        splitter=model.splitter,
+        missing=model._missing_rule(),
+        thresholds=model.thresholds,
+        order="depth" if model.max_leaf_nodes is None else "best",
+        max_depth=model.max_depth,
+        max_leaves=model.max_leaf_nodes,
+        min_rows_split=count_of(model.min_samples_split, n, 2),
+        min_rows_leaf=count_of(model.min_samples_leaf, n, 1),
+        min_weight_leaf=model.min_weight_fraction_leaf * weight,
+        min_decrease=model.min_impurity_decrease,
+        max_features=subset_size(model.max_features, len(table.columns)),
+        reuse=model.reuse_features,
+        monotone=monotone,
+    )
 
 
 def class_weights(given: Any, classes: NDArray[Any], codes: NDArray[Any], weight: Floats | None, owner: str) -> Floats:
