@@ -27,7 +27,9 @@ void add_packed(const Bin* __restrict bins, Index p, const Index* __restrict fir
     for (Index i = from; i < to; ++i) {
         const Index r = rows ? rows[i] : i;
         if (rows && i + ahead < to) {
-            __builtin_prefetch(bins + rows[i + ahead] * p);
+            const Bin* next = bins + rows[i + ahead] * p;
+            __builtin_prefetch(next);
+            __builtin_prefetch(next + p - 1);  // a row may lie on two cache lines
             __builtin_prefetch(payload + rows[i + ahead]);
         }
         const Bin* __restrict b = bins + r * p;

@@ -5,10 +5,17 @@
 #include <limits>
 #include <stdexcept>
 
+#include "common/clones.hpp"
 #include "common/parallel.hpp"
 #include "tree/random.hpp"
 
 namespace tilth::tree {
+
+// Not in the unnamed namespace: clones of a function need a name that the linker sees.
+namespace kernel {
+void pack_gradients(const double* numbers, const double* weight, double sum_scale, double weight_scale, Index from, Index to,
+                    Cell* out);
+}
 
 namespace {
 
@@ -18,16 +25,33 @@ constexpr double largest_whole = 65535;
 // Packing pays with many rows; with few, a row of weight two is then exactly the row given twice.
 constexpr Index least_packed_rows = 16384;
 
-// Up or down by chance, in proportion: the sum of many rounded numbers is right on average.
-inline std::int64_t round_by_chance(double x, std::uint32_t place) {
+// More steps than this would not leave room for the lift below.
+constexpr double most_steps = 1 << 29;
+
+// Up or down by chance, in proportion: the sum of many rounded numbers is right on average. Lifted above zero, where
+// cutting off the fraction, which the processor does for four numbers at once, is rounding down.
+inline std::int32_t round_by_chance(double x, std::uint32_t place) {
+    constexpr std::int32_t lift = 1 << 30;
     std::uint32_t h = place * 0x9e3779b1u;
     h ^= h >> 15;
     h *= 0x85ebca77u;
     h ^= h >> 13;
-    return static_cast<std::int64_t>(std::floor(x + static_cast<double>(h) * 0x1.0p-32));
+    return static_cast<std::int32_t>(x + static_cast<std::int32_t>(h >> 1) * 0x1.0p-31 + lift) - lift;
 }
 
 }  // namespace
+
+// Cells of the rows [from, to); without weights, a row counts as one.
+TILTH_CLONES void kernel::pack_gradients(const double* numbers, const double* weight, double sum_scale, double weight_scale,
+                                         Index from, Index to, Cell* out) {
+    for (Index i = from; i < to; ++i) {
+        const Cell s = round_by_chance(-numbers[i] * sum_scale, static_cast<std::uint32_t>(i));
+        out[i] = s * (Cell{1} << 32) + 1;
+    }
+    if (!weight) return;
+    for (Index i = from; i < to; ++i)
+        out[i] += round_by_chance(weight[i] * weight_scale, static_cast<std::uint32_t>(i) + 0x5bd1e995u) - 1;
+}
 
 Facts facts_of(const Goal& goal) {
     Facts facts;
@@ -100,7 +124,7 @@ bool Payload::pack_gradients(Index total, Loan* loan) {
     }
     if (!std::isfinite(squares) || !std::isfinite(top_weight))
         throw std::invalid_argument("the gradients or hessians hold NaN or infinity");
-    const double steps = std::floor(2147483000.0 / static_cast<double>(std::max(total, Index{1}))) - 1;
+    const double steps = std::min(std::floor(2147483000.0 / static_cast<double>(std::max(total, Index{1}))) - 1, most_steps);
     const double typical = std::sqrt(squares / static_cast<double>(std::max(n, Index{1})));
     if (steps < 1 || (top_sum > 0 && typical / top_sum * steps < steps_per_typical)) return false;
     packed_ = true, words_ = 1, lanes_ = 2 + goal_.k;
@@ -111,12 +135,8 @@ bool Payload::pack_gradients(Index total, Loan* loan) {
     rows_.take(n, loan);
     const double sum_scale = 1 / sum_unit_, weight_scale = 1 / weight_unit_;
     parallel_for(blocks, 2 * n, [&](Index b) {
-        for (Index i = b * block; i < std::min(n, (b + 1) * block); ++i) {
-            const auto place = static_cast<std::uint32_t>(i);
-            const Cell s = round_by_chance(-goal_.numbers[i] * sum_scale, place);
-            const Cell w = rows_estimated_ ? round_by_chance(goal_.weight[i] * weight_scale, place + 0x5bd1e995u) : 1;
-            rows_[i] = s * (Cell{1} << 32) + w;
-        }
+        kernel::pack_gradients(goal_.numbers, goal_.weight, sum_scale, weight_scale, b * block, std::min(n, (b + 1) * block),
+                               rows_.data());
     });
     return true;
 }
