@@ -12,6 +12,9 @@ ESTIMATORS: dict[str, str] = {
     "CategoricalNB": "tilth.models.bayes.naive_bayes",
     "MultinomialNB": "tilth.models.bayes.text",
     "BernoulliNB": "tilth.models.bayes.text",
+    "LinearRegression": "tilth.models.linear.least_squares",
+    "Ridge": "tilth.models.linear.least_squares",
+    "LogisticRegression": "tilth.models.linear.logistic",
     "DecisionStump": "tilth.models.trees.decision_tree",
     "ID3": "tilth.models.trees.id3",
     "C45": "tilth.models.trees.c45",
@@ -120,4 +123,4 @@ PACKAGES = (
     "report",
     "cli",
 )
-CHAPTERS = ("bayes", "rules", "trees", "ensembles", "anomaly", "prepare")
+CHAPTERS = ("bayes", "rules", "linear", "trees", "ensembles", "anomaly", "prepare")

@@ -50,6 +50,10 @@ CODES = {
     "W204": "columns depend on each other given the class, which the model assumes they do not",
     "W205": "no class explains the row at all; the prior was used",
     "W206": "the tree has more leaves than a person can read",
+    "W207": "an optimisation stopped before it converged",
+    "W208": "the classes can be separated perfectly: without a penalty the weights have no optimum",
+    "W209": "columns depend on each other: the weights are the shortest of many that fit equally well",
+    "W210": "columns have very different scales",
     "W301": "a stored model answers differently in this version",
 }
 

@@ -65,6 +65,7 @@ def param(
     scale: str = "linear",
     tune: tuple[Any, ...] = (),
     also: tuple[type, ...] = (),
+    positional: bool = False,
 ) -> Any:
     """Declare a dataclass field that is a parameter.
 
@@ -75,9 +76,10 @@ def param(
     low, high, low_open : the legal range of a number.
     options : the legal words; ``also`` names classes that are legal besides.
     scale, tune : how a search should vary it: ``"log"`` or ``"linear"`` between ``tune`` (or low and high).
+    positional : whether it may be given without its name, as the one number of a part: ``L1(0.1)``.
     """
     declared = Param(doc, low, high, low_open, options, scale, tune, default is None, also)
-    return dataclasses.field(default=default, metadata={"tilth": declared})
+    return dataclasses.field(default=default, metadata={"tilth": declared}, kw_only=not positional)
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)

@@ -116,14 +116,17 @@ def examine(table: Table, raw: RawTable, schema: Schema, far_only: bool) -> list
 
 
 def settle(table: Table, accepts: Accepts, schema: Schema, owner: str) -> Table:
-    """After the plan: unseen levels become missing; missing values a model cannot take are an error with its cure."""
-    for column in table.columns if table.has_unseen() else ():
-        if column.kind.name != "numeric" and column.values.min() == UNSEEN:
-            column.values = np.maximum(column.values, -1)
+    """After the plan: unseen levels become missing; missing values a model cannot take are an error with its cure.
+
+    A model that takes levels but nothing missing gets the code of an unseen level as it is: none of the known ones.
+    """
     if accepts.missing:
+        for column in table.columns if table.has_unseen() else ():
+            if column.kind.name != "numeric" and column.values.min() == UNSEEN:
+                column.values = np.maximum(column.values, -1)
         return table
     for column in table.columns:
-        gone = int(column.missing.sum())
+        gone = int((column.missing if column.kind.name == "numeric" else column.values == -1).sum())
         if gone:
             raise SchemaError(
                 f"{owner} takes no missing values and learned no replacement for {column.name!r}, which had none in "

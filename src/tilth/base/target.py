@@ -198,3 +198,20 @@ def check_weight(weight: Any, n_rows: int, owner: str, *, is_part: bool = False)
     if not is_part and not (values > 0).any():
         raise ValueError(f"{owner}: all sample weights are zero, so there is nothing to learn from.")
     return values
+
+
+def class_weights(
+    given: Any, classes: NDArray[Any], codes: NDArray[Any], weight: NDArray[np.float64] | None, owner: str
+) -> NDArray[np.float64]:
+    """Weight of each class: by name, or ``"balanced"``: W / (k x weight of the class), so that all weigh the same."""
+    if given == "balanced":
+        held = np.bincount(codes, weight, minlength=len(classes)).astype(np.float64)
+        return held.sum() / (len(classes) * np.maximum(held, 1e-300))
+    names = classes.tolist()
+    strangers = [label for label in given if label not in names]
+    if strangers:
+        raise ValueError(f"{owner}: class_weight names {strangers[0]!r}, which is none of the classes {names[:12]}.")
+    out = np.array([float(given.get(label, 1.0)) for label in names])
+    if not np.isfinite(out).all() or (out < 0).any() or not (out > 0).any():
+        raise ValueError(f"{owner}: class weights must be finite and not negative, and one above 0; got {given!r}.")
+    return out

@@ -1,8 +1,8 @@
 """What a fitted model must look like: the class's ``learned`` table and what all models share.
 
 A declaration is a kind and, in brackets, a shape: ``"float[k, p]"``, ``"float[]"`` for a number, ``"list"``.
-Letters are sizes that must agree between all attributes of a model; ``k`` is the number of classes. ``?`` at
-the end says that the attribute may be None or absent. A list of plain things may stand for an array of one dimension.
+Letters are sizes that must agree between all attributes of a model; ``k`` is the number of classes; ``...`` in front
+stands for any dimensions, or none. ``?`` at the end says that the attribute may be None or absent. A list of plain things may stand for an array of one dimension.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _matches(value: Any, kind: str, dims: list[str] | None, sizes: dict[str, int
         if not isinstance(value, (list, tuple) if kind == "list" else dict):
             return False
         return not dims or _agree((len(value),), dims, sizes)
-    if not dims:
+    if not dims or (dims == ["..."] and not isinstance(value, np.ndarray)):
         return _is_single(value, kind)
     if isinstance(value, list):
         return all(_is_single(v, kind) for v in value) and _agree((len(value),), dims, sizes)
@@ -137,6 +137,9 @@ def _is_single(value: Any, kind: str) -> bool:
 
 def _agree(shape: tuple[int, ...], dims: list[str], sizes: dict[str, int]) -> bool:
     """Whether a shape has the declared dimensions; a letter met for the first time takes its size."""
+    if dims[0] == "...":
+        dims = dims[1:]
+        shape = shape[len(shape) - len(dims) :] if len(shape) >= len(dims) else shape
     if len(shape) != len(dims):
         return False
     return all(n == (int(d) if d.isdigit() else sizes.setdefault(d, n)) for n, d in zip(shape, dims, strict=True))

@@ -38,6 +38,7 @@ class Logistic(Loss):
     """
 
     serves: ClassVar[Serves] = "two classes"
+    bend: ClassVar[float | None] = 0.25
 
     def value(self, y: Any, eta: Floats) -> Floats:
         """Cross-entropy."""
@@ -116,6 +117,7 @@ class Softmax(Loss):
     """
 
     serves: ClassVar[Serves] = "classes"
+    bend: ClassVar[float | None] = 0.5
     k: int = param(3, low=1, doc="Number of classes.")
 
     @property

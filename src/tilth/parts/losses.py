@@ -40,11 +40,15 @@ class Loss(Part):
     """Base of all losses L(y, eta).
 
     ``curved`` says whether the hessian is positive wherever the gradient is not zero, so that a Newton step
-    -gradient / hessian means something. ``serves`` is the kind of target.
+    -gradient / hessian means something. ``serves`` is the kind of target. ``smooth``: the gradient has no jumps;
+    ``bend`` is the largest value of the hessian, None where it has no bound.
     """
 
     serves: ClassVar[Serves] = "numbers"
     curved: ClassVar[bool] = True
+    smooth: ClassVar[bool] = True
+    convex: ClassVar[bool] = True
+    bend: ClassVar[float | None] = None
     #: Whether the hessian is 1 everywhere.
     flat: ClassVar[bool] = False
 
@@ -170,6 +174,7 @@ class Squared(Loss):
     """
 
     flat: ClassVar[bool] = True
+    bend: ClassVar[float | None] = 1.0
 
     def value(self, y: Any, eta: Floats) -> Floats:
         """Half the squared residual."""
@@ -205,6 +210,7 @@ class Quantile(Loss):
     """
 
     curved: ClassVar[bool] = False
+    smooth: ClassVar[bool] = False
     q: float = param(0.5, low=0, high=1, low_open=True, doc="Share of targets that lie below the answer.")
 
     def value(self, y: Any, eta: Floats) -> Floats:
@@ -234,6 +240,7 @@ class Absolute(Loss):
     """L = |y - eta|; least at the median of y. The derivative -sign(y - eta) is not defined at 0; there 0 is given."""
 
     curved: ClassVar[bool] = False
+    smooth: ClassVar[bool] = False
 
     def value(self, y: Any, eta: Floats) -> Floats:
         """Distance."""
@@ -264,6 +271,7 @@ class Huber(Loss):
     """
 
     curved: ClassVar[bool] = False
+    bend: ClassVar[float | None] = 1.0
     delta: float | None = param(None, low=0, low_open=True, doc="Half the width of the square middle; None: by data.")
 
     _longest: ClassVar[float] = np.inf

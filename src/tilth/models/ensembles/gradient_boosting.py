@@ -16,10 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from tilth import _core
 from tilth.base import Card, Classifier, Complexity, Regressor, Traits
+from tilth.base.target import class_weights
 from tilth.engines.tree.boost import flat
 from tilth.engines.tree.sizes import require_squares
 from tilth.models.ensembles.boosted import ASSUMPTIONS, Boosted, named_loss
-from tilth.models.trees.single import class_weights
 from tilth.params import declared, param
 from tilth.parts.class_losses import Exponential, Logistic, Softmax
 from tilth.parts.losses import NAMED, Loss, Quantile, Tweedie

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Card, Classifier, Regressor, Traits
+from tilth.base.target import class_weights
 from tilth.engines.tree.forest import OutOfBag
 from tilth.engines.tree.grow import Goal
 from tilth.engines.tree.sizes import require_squares
 from tilth.models.ensembles.forest_model import ASSUMPTIONS, COMPLEXITY, ForestModel
-from tilth.models.trees.single import class_weights
 from tilth.params import declared, param
 
 Floats = NDArray[np.float64]

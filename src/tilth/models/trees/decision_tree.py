@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from tilth.base import Card, Classifier, Complexity, Recipe, Traits
+from tilth.base.target import class_weights
 from tilth.data.table import Table
 from tilth.engines.tree.choose_alpha import deal_folds
 from tilth.engines.tree.grow import Growth
@@ -32,7 +33,6 @@ from tilth.models.trees.single import (
     TreeClassifier,
     TreeRegressor,
     above,
-    class_weights,
     growth_of,
     signs_of,
 )

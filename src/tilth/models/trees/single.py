@@ -240,21 +240,6 @@ def growth_of(model: Any, table: Table, weight: float, monotone: tuple[int, ...]
     )
 
 
-def class_weights(given: Any, classes: NDArray[Any], codes: NDArray[Any], weight: Floats | None, owner: str) -> Floats:
-    """Weight of each class: by name, or ``"balanced"``: W / (k x weight of the class), so that all weigh the same."""
-    if given == "balanced":
-        held = np.bincount(codes, weight, minlength=len(classes)).astype(np.float64)
-        return held.sum() / (len(classes) * np.maximum(held, 1e-300))
-    names = classes.tolist()
-    strangers = [label for label in given if label not in names]
-    if strangers:
-        raise ValueError(f"{owner}: class_weight names {strangers[0]!r}, which is none of the classes {names[:12]}.")
-    out = np.array([float(given.get(label, 1.0)) for label in names])
-    if not np.isfinite(out).all() or (out < 0).any() or not (out > 0).any():
-        raise ValueError(f"{owner}: class weights must be finite and not negative, and one above 0; got {given!r}.")
-    return out
-
-
 def signs_of(given: Any, table: Table, owner: str) -> tuple[int, ...]:
     """Monotone directions (-1, 0, 1) in the order of the engine, from names or from the order of the table."""
     names = table.names

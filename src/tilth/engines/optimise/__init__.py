@@ -1,0 +1,1 @@
+"""Minimising in the open: descent with every partial visible, constraints with multipliers, quadratic programs."""

@@ -1,0 +1,259 @@
+"""What all models that score with w.x share: the terms, the problem, the weights, the explanation.
+
+A model file names its loss and its penalty; the engine does the rest. The cost is J(w) = mean loss + penalty(w).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from tilth.base import Accepts, Classifier, Explanation, Predictor, Recipe, Regressor
+from tilth.base.target import class_weights
+from tilth.data.table import Table
+from tilth.engines.linear.design import Terms
+from tilth.engines.linear.problem import Problem, Solution, Weights
+from tilth.engines.linear.solver import Solver, solve
+from tilth.engines.optimise.outcome import Outcome
+from tilth.params import declared, param
+from tilth.parts.losses import Loss
+from tilth.parts.penalties import NoPenalty, Penalty
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = NDArray[np.float64]
+
+#: Attributes that every linear model learns; ``p`` terms.
+LEARNED = {"terms_": "value", "outcome_": "value", "centre_": "float[p]"}
+
+
+@declared
+class LinearModel(Predictor):
+    """A score w.x + b. Subclasses give ``_loss()`` and ``_penalty(total)``, and set their weights in ``_keep``.
+
+    Columns of levels need no conversion: each level has a weight of its own. Without a penalty the first level of a
+    column has none, because it is what the others are compared with.
+    """
+
+    accepts: ClassVar[Accepts] = Accepts(numeric=True, nominal=True, sparse=True)
+
+    fit_intercept: bool = param(True, doc="Whether a constant is added to every score.")
+    solver: Any = param("auto", also=(Solver,), doc="How the cost is minimised: 'auto', a name, or a solver.")
+    tol: float | None = param(None, low=0, low_open=True, scale="log", doc="Largest violation of the conditions of an optimum; None: the solver's.")  # fmt: skip
+    max_iter: int | None = param(None, low=1, doc="Iterations at most; None: the solver's.")
+    warm_start: bool = param(False, doc="Whether a new fit starts from the weights of the last one.")
+
+    # ------------------------------------------------------------------------------------------- what a model says
+
+    def _loss(self) -> Loss:
+        raise NotImplementedError
+
+    def _penalty(self, total: float) -> Penalty:
+        """The penalty beside a mean loss over rows that weigh ``total`` together."""
+        return NoPenalty()
+
+    def _penalised(self) -> bool:
+        """Whether weights are unique although every level of a column has one."""
+        return not isinstance(self._penalty(1.0), NoPenalty)
+
+    def _keep(self, weights: Weights) -> None:
+        """Set ``coef_`` and ``intercept_``."""
+        raise NotImplementedError
+
+    def _weights(self) -> Weights:
+        """The fitted weights in the shape of the engine."""
+        raise NotImplementedError
+
+    # --------------------------------------------------------------------------------------------------- learning
+
+    def learn(self, table: Any, target: Any, weight: Floats | None) -> None:
+        """Minimise the cost over all rows."""
+        self.terms_ = Terms.of(table, reference=not self._penalised())
+        problem = self._problem(table, target, weight)
+        self.centre_ = problem.design.back(np.ones(problem.design.n_rows) if weight is None else weight) / problem.total
+        self._finish(self._solve(problem))
+
+    def _problem(self, table: Any, target: Any, weight: Floats | None) -> Problem:
+        loss = self._loss().adapted(target, weight)
+        wrong = loss.problem(target)
+        if wrong is not None:
+            raise ValueError(f"{type(self).__name__}: {wrong}")
+        total = float(len(target) if weight is None else weight.sum())
+        return Problem(self.terms_.design(table), target, loss, self._penalty(total), weight, self.fit_intercept)
+
+    def _solve(self, problem: Problem) -> Solution:
+        return solve(problem, self.solver, self._start(problem), tol=self.tol, max_iter=self.max_iter)
+
+    def _start(self, problem: Problem) -> Weights | None:
+        """The last weights, when they are asked for and fit the columns."""
+        if not self.warm_start or not hasattr(self, "coef_"):
+            return None
+        last = self._weights()
+        return last if last.coef.shape == problem.shape else None
+
+    def _finish(self, solution: Solution) -> None:
+        solution.outcome.warn(type(self).__name__)
+        self.outcome_: Outcome = solution.outcome
+        self._keep(solution.weights)
+
+    @property
+    def n_iter_(self) -> int:
+        """Iterations of the solver; a closed form counts as one."""
+        return max(self.outcome_.n_iter, 1)
+
+    # ------------------------------------------------------------------------------------------------- predicting
+
+    def scores(self, rows: Any) -> Floats:
+        """w.x + b of typed rows, [n] or [n, k]."""
+        weights = self._weights()
+        return np.asarray(self.terms_.design(rows).times(weights.coef) + weights.intercept)
+
+    # --------------------------------------------------------------------------------------------------- speaking
+
+    def coefficients(self) -> pd.DataFrame:
+        """One row per weight: the term, the column it belongs to, its weight (one per class or output)."""
+        import pandas as pd
+
+        check_is_fitted(self)
+        weights = self._weights()
+        coef = np.vstack([np.atleast_2d(weights.intercept), weights.coef.reshape(len(self.centre_), -1)])
+        names = self._score_names(coef.shape[1])
+        frame = pd.DataFrame(coef, columns=names)
+        frame.insert(0, "term", ["(intercept)", *self.terms_.names])
+        frame.insert(1, "column", ["", *self._owners()])
+        return frame if self.fit_intercept else frame.iloc[1:].reset_index(drop=True)
+
+    def _score_names(self, n: int) -> list[Any]:
+        return ["weight"] if n == 1 else [f"weight {i}" for i in range(n)]
+
+    def _owners(self) -> list[str]:
+        """The user's own column behind each weight."""
+        origin = self.plan_.origin()
+        return [origin.get(name, name) for name in self.terms_.owners]
+
+    def _contributions(self, table: Table) -> tuple[Floats, Floats]:
+        """(x_j - mean_j) w_j per row, score and term, and the score of a mean row."""
+        weights = self._weights()
+        coef = weights.coef.reshape(len(self.centre_), -1)
+        design = self.terms_.design(table).dense() - self.centre_
+        base = np.atleast_1d(weights.intercept) + self.centre_ @ coef
+        return design[:, None, :] * coef.T[None], base
+
+    def explain(self, X: Any) -> Explanation:
+        """Per row and column, (x - mean) w: what the column adds to the score of a mean row."""
+        check_is_fitted(self)
+        typed = self._typed(X)
+        values, base = self._contributions(self._converted(typed))
+        return self._told(typed, values, base)
+
+    def _told(self, typed: Table, values: Floats, base: Floats) -> Explanation:
+        return self._explanation(typed, self.terms_.owners, values, base)
+
+    def recipe(self) -> Recipe:
+        """Loss and penalty are the cost; the solver is the optimiser."""
+        chosen = f"{self.outcome_}" if hasattr(self, "outcome_") else "chosen by loss, penalty and size"
+        return Recipe(
+            "rows of numbers and levels with a target",
+            "score = w.x + b",
+            self._cost_text(),
+            f"{self.solver if isinstance(self.solver, str) else type(self.solver).name} [solver]: {chosen}",
+        )
+
+    def _cost_text(self) -> str:
+        return "mean loss + penalty"
+
+
+def named_part(given: Any, kind: type, named: dict[str, Callable[[], Any]], what: str, owner: str) -> Any:
+    """A part given as itself, or by a word."""
+    if isinstance(given, kind):
+        return given
+    if given not in named:
+        raise ValueError(
+            f"{owner}: {what} must be one of {', '.join(map(repr, named))}, or a {kind.__name__}; got {given!r}."
+        )
+    return named[given]()
+
+
+@declared
+class LinearRegressorModel(LinearModel, Regressor):
+    """A number from the score; ``coef_`` [p], or [m, p] for m targets."""
+
+    learned: ClassVar[dict[str, str]] = {"coef_": "float[..., p]", "intercept_": "float[...]", **LEARNED}
+
+    def _keep(self, weights: Weights) -> None:
+        self.coef_ = np.ascontiguousarray(weights.coef.T)
+        self.intercept_ = float(weights.intercept) if weights.intercept.ndim == 0 else weights.intercept
+
+    def _weights(self) -> Weights:
+        return Weights(self.coef_.T, np.asarray(self.intercept_, dtype=np.float64))
+
+    def values(self, table: Any) -> Floats:
+        """The mean that the score stands for."""
+        return self._loss().inverse(self.scores(table))
+
+    def _told(self, typed: Table, values: Floats, base: Floats) -> Explanation:
+        told = super()._told(typed, values, base)
+        told.scale = "answer"
+        return told
+
+
+@declared
+class LinearClassifierModel(LinearModel, Classifier):
+    """A class from the scores; ``coef_`` [1, p] for two classes, else [k, p]."""
+
+    learned: ClassVar[dict[str, str]] = {"coef_": "float[s, p]", "intercept_": "float[s]", **LEARNED}
+
+    class_weight: Any = param(None, doc="Weight of each class: a dict of labels, or 'balanced'.")
+
+    def learn(self, table: Any, target: Any, weight: Floats | None) -> None:
+        """Minimise the cost over all rows; a single class needs no weights."""
+        if len(self.classes_) < 2:
+            self.terms_ = Terms.of(table, reference=not self._penalised())
+            self.centre_ = np.zeros(len(self.terms_.names))
+            self.outcome_ = Outcome("none", True, 0, 0.0, 0.0, stopped="there is one class only")
+            self._keep(Weights(np.zeros(len(self.centre_)), np.zeros(())))
+            return
+        if self.class_weight is not None:
+            by_class = class_weights(self.class_weight, self.classes_, target, weight, type(self).__name__)[target]
+            weight = by_class if weight is None else weight * by_class
+        super().learn(table, target, weight)
+
+    def _keep(self, weights: Weights) -> None:
+        self.coef_ = np.ascontiguousarray(np.atleast_2d(weights.coef.T))
+        self.intercept_ = np.atleast_1d(weights.intercept)
+
+    def _weights(self) -> Weights:
+        if len(self.coef_) == 1:
+            return Weights(self.coef_[0], np.asarray(self.intercept_[0]))
+        return Weights(self.coef_.T, self.intercept_)
+
+    def _score_names(self, n: int) -> list[Any]:
+        return [str(self.classes_[-1])] if n == 1 else [str(c) for c in self.classes_]
+
+    def decision_function(self, X: Any) -> Floats:
+        """w.x + b: of the second of two classes, else of every class."""
+        return self.scores(self._rows(X))
+
+    def probabilities(self, table: Any) -> Floats:
+        """Class probabilities of typed rows."""
+        if len(self.classes_) < 2:
+            return np.ones((len(self.scores(table)), 1))
+        p = self._loss().inverse(self.scores(table))
+        return np.column_stack([1.0 - p, p]) if p.ndim == 1 else p
+
+    def choice(self, table: Any) -> NDArray[Any]:
+        """Two classes: the second where its score is above zero; else the class of the largest score."""
+        scores = self.scores(table)
+        if len(self.classes_) < 2:
+            return np.zeros(len(scores), dtype=np.int64)
+        return (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+
+    def _told(self, typed: Table, values: Floats, base: Floats) -> Explanation:
+        if len(base) == 1 and len(self.classes_) == 2:  # the score of the second of two classes; the first has none
+            values, base = np.concatenate([np.zeros_like(values), values], axis=1), np.concatenate([[0.0], base])
+        return super()._told(typed, values, base)
