@@ -23,6 +23,8 @@ Serves = Literal["numbers", "two classes", "classes", "order"]
 
 #: Scores beyond this would overflow in exp.
 _FAR = 700.0
+#: Rows whose losses are held at once when only their mean is asked for.
+_BLOCK = 1 << 16
 
 
 def safe_exp(x: Floats) -> Floats:
@@ -98,8 +100,13 @@ class Loss(Part):
             _weigh(hessian, weight)
 
     def mean(self, y: Any, eta: Floats, weight: Floats | None = None) -> float:
-        """Average loss."""
-        return float(np.average(self.value(y, eta), weights=weight))
+        """Average loss, over blocks of rows: a million rows need no second array of their size."""
+        n = len(eta)
+        if n <= _BLOCK:
+            return float(np.average(self.value(y, eta), weights=weight))
+        blocks = [slice(i, i + _BLOCK) for i in range(0, n, _BLOCK)]
+        sums = [np.dot(self.value(y[b], eta[b]), np.ones(len(eta[b])) if weight is None else weight[b]) for b in blocks]
+        return float(np.sum(sums) / (n if weight is None else weight.sum()))
 
     def shift(self, y: Any, eta: Floats, weight: Floats | None, group: Ints, n_groups: int) -> Floats:
         """For each group of rows the c of least sum of w L(y, eta + c); rows of a negative group are left out.
