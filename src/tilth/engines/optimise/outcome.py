@@ -45,7 +45,9 @@ class Outcome:
         """What may be said of the answer."""
         if not self.converged:
             return "none: the run stopped before it converged"
-        return "the global optimum: the cost is convex" if self.convex else "a local optimum: the cost is not convex"
+        if self.convex:
+            return "the global optimum: the cost is convex"
+        return "a local optimum: the cost is not known to be convex"
 
     def frame(self) -> pd.DataFrame:
         """The trace, one row per iteration."""
