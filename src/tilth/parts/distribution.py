@@ -1,0 +1,342 @@
+"""The base of distributions: density, sampling, fitting, and the amounts of information they hold."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import numbers
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilth.params import Param, check_params, declared, params_of
+from tilth.parts.information import log_of_base
+from tilth.parts.part import Part
+from tilth.stats.inputs import as_shares, as_weight
+
+Floats = NDArray[np.float64]
+#: A parameter: one number, or an array of them, which then stands for as many distributions and broadcasts.
+Number = float | Floats
+#: What numpy takes as the shape of a sample, and as a source of chance.
+Size = int | tuple[int, ...]
+
+#: Where an integral over a density is cut into pieces, as quantiles.
+_CUTS = np.array([0.001, 0.1, 0.5, 0.9, 0.999])
+
+
+@declared
+class Distribution(Part):
+    """A probability distribution with known parameters.
+
+    ``logpdf`` is the natural logarithm of the density, or of the probability where values are counted
+    (``discrete``). A value the distribution excludes has -inf, a missing one NaN. ``fit`` gives a *new* distribution
+    of greatest likelihood, sum w log p(x), or, with ``prior``, of greatest posterior density.
+
+    Parameters may be arrays, one entry per distribution: ``NormalDistribution([0, 5], 1).logpdf(x[:, None])`` has a
+    column for each. Distributions of vectors take one value per row of the last axis instead.
+    """
+
+    #: Whether values are counted: ``logpdf`` is then the logarithm of a probability.
+    discrete: ClassVar[bool] = False
+    #: Whether one value is a vector.
+    vector: ClassVar[bool] = False
+    #: The values the distribution allows, in words.
+    support: ClassVar[str] = "finite numbers"
+    #: Which family is the conjugate prior, and of which parameter.
+    conjugate: ClassVar[str] = ""
+    prior_of: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        for name, known in params_of(self).items():
+            value = self._settled(name, known, getattr(self, name))
+            object.__setattr__(self, name, value)
+        check_params(self)
+        self._check()
+
+    # ------------------------------------------------------------------------------------------- parameters
+
+    def _settled(self, name: str, known: Param, value: Any) -> Any:
+        """A parameter as it is kept: a finite number, or a read-only array of them."""
+        if isinstance(value, (list, tuple, np.ndarray)) and np.ndim(value):
+            array = self.frozen(name, value)
+            for extreme in (float(array.min()), float(array.max())):
+                problem = known.problem(extreme)
+                if problem:
+                    raise ValueError(f"{self._name}: {name} {problem} everywhere; found {extreme:g}.")
+            return array
+        if isinstance(value, np.ndarray) and value.ndim == 0:
+            value = value.item()
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise ValueError(f"{self._name}: {name} must be a number or an array of numbers; got {value!r:.60}.")
+        if not math.isfinite(value):
+            raise ValueError(f"{self._name}: {name} must be finite; got {value!r}.")
+        return value.item() if hasattr(value, "item") else value  # a plain number of Python's
+
+    def frozen(self, name: str, values: Any) -> Floats:
+        """A read-only copy of finite numbers."""
+        try:
+            array = np.array(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"{self._name}: {name} must hold numbers; got {values!r:.60}.") from None
+        if not array.size or not np.isfinite(array).all():
+            found = "none" if not array.size else f"{array[~np.isfinite(array)].flat[0]}"
+            raise ValueError(f"{self._name}: {name} must hold finite numbers; found {found}.")
+        array.setflags(write=False)
+        return array
+
+    def _check(self) -> None:
+        """Refuse parameters that do not fit each other."""
+        try:
+            np.broadcast_shapes(*(np.shape(value) for value in self.get_params().values()))
+        except ValueError:
+            shapes = ", ".join(f"{name} has shape {np.shape(v)}" for name, v in self.get_params().items())
+            raise ValueError(f"{self._name}: arrays of parameters must fit each other; {shapes}.") from None
+
+    @property
+    def _name(self) -> str:
+        return type(self).__name__
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """Shape of the parameters: () for one distribution."""
+        return np.broadcast_shapes(*(np.shape(value) for value in self.get_params().values()))
+
+    def __sklearn_clone__(self) -> Self:
+        return dataclasses.replace(self)
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other) or not isinstance(other, Distribution):
+            return False
+        theirs = other.get_params()
+        return all(np.array_equal(value, theirs[name]) for name, value in self.get_params().items())
+
+    __hash__ = None
+
+    # ---------------------------------------------------------------------------------------------- density
+
+    def logpdf(self, x: Any) -> Floats:
+        """log p(x), the natural logarithm of the density or the probability."""
+        values = self._values(x)
+        with np.errstate(all="ignore"):
+            inside = self._inside(values)
+            logs = self._log_density(values)
+            return np.asarray(
+                logs if inside is True else np.where(inside, logs, np.where(np.isnan(values), np.nan, -np.inf))
+            )
+
+    def pdf(self, x: Any) -> Floats:
+        """p(x): a density, or the probability of a counted value."""
+        return np.exp(self.logpdf(x))
+
+    def cdf(self, x: Any) -> Floats:
+        """P(X <= x)."""
+        values = self._values(x)
+        with np.errstate(all="ignore"):
+            return np.asarray(np.where(np.isnan(values), np.nan, self._share_below(values)))
+
+    def quantile(self, q: Any) -> Floats:
+        """The smallest x with P(X <= x) >= q."""
+        shares = as_shares(q, f"{self._name}.quantile")
+        with np.errstate(all="ignore"):
+            return np.asarray(self._value_at(shares))
+
+    def sample(self, size: Size = 1, random_state: Any = None) -> NDArray[Any]:
+        """Independent draws; the same ``random_state`` gives the same ones."""
+        shape = (size,) if isinstance(size, (int, np.integer)) else tuple(size)
+        if any(n < 0 for n in shape):
+            raise ValueError(f"{self._name}.sample: size must not be negative; got {size!r}.")
+        return self._draw(np.random.default_rng(random_state), shape + self.batch_shape)
+
+    def log_likelihood(self, x: Any, weight: Any = None) -> float:
+        """sum w log p(x): a product of many probabilities as a sum of logarithms, which cannot underflow."""
+        logs = self.logpdf(x)
+        weights = as_weight(weight, len(np.atleast_1d(logs)), self._name)
+        return float(logs.sum() if weights is None else weights @ logs)
+
+    # ------------------------------------------------------------------------------------------ expectations
+
+    def mean(self) -> Any:
+        """E[X]."""
+        raise self._undefined("mean")
+
+    def variance(self) -> Any:
+        """E[(X - E[X])^2], of each entry of a vector."""
+        raise self._undefined("variance")
+
+    def mode(self) -> Any:
+        """The most probable value."""
+        raise self._undefined("mode")
+
+    def expectation(self, function: Any) -> float:
+        """E[f(X)]: sum f(x) p(x) over counted values, the integral of f(x) p(x) over measured ones.
+
+        ``function`` is given one number at a time.
+        """
+        if self.vector or self.batch_shape:
+            raise TypeError(
+                f"{self._name}.expectation is for one distribution of single numbers; average function values over "
+                "sample(...) instead."
+            )
+        if self.discrete:
+            values = self._support()
+            shares = self.pdf(values)
+            terms = [float(function(v)) * p for v, p in zip(values.tolist(), shares.tolist(), strict=True) if p > 0]
+            return math.fsum(terms)
+        return self._integral(function)
+
+    def _integral(self, function: Any) -> float:
+        from scipy.integrate import quad
+
+        low, high = (float(v) for v in self.quantile([0.0, 1.0]))
+        ends = np.unique(np.concatenate([[low], self.quantile(_CUTS), [high]]))
+
+        def integrand(x: float) -> float:
+            p = float(self.pdf(x))
+            return float(function(x)) * p if p > 0 else 0.0
+
+        pieces = [quad(integrand, a, b, limit=200)[0] for a, b in itertools.pairwise(ends)]
+        return math.fsum(pieces)
+
+    # ------------------------------------------------------------------------------------------- information
+
+    def entropy(self, base: float = 2) -> Floats:
+        """-E[log p(X)], the mean surprisal; of a density it may be negative."""
+        return np.asarray(self._entropy() / log_of_base(base)) + 0.0
+
+    def surprisal(self, x: Any, base: float = 2) -> Floats:
+        """-log p(x): how unexpected each value is. With ``base=math.e`` the sum is the negative log-likelihood."""
+        return -self.logpdf(x) / log_of_base(base) + 0.0
+
+    def kl_divergence(self, other: Distribution, base: float = 2) -> Floats:
+        """D(self || other) = E[log p(X) - log q(X)] under self; never negative, 0 when both are equal."""
+        if not isinstance(other, Distribution):
+            raise TypeError(f"{self._name}.kl_divergence needs another distribution; got {other!r:.60}.")
+        with np.errstate(all="ignore"):
+            nats = self._divergence(other) if type(other) is type(self) else self._numeric_divergence(other)
+        return np.asarray(np.maximum(nats, 0.0)) / log_of_base(base)
+
+    def cross_entropy(self, other: Distribution, base: float = 2) -> Floats:
+        """-E[log q(X)] under self = entropy + divergence."""
+        return self.entropy(base) + self.kl_divergence(other, base)
+
+    def _numeric_divergence(self, other: Distribution) -> Number:
+        if self.vector or other.vector or self.discrete != other.discrete:
+            raise TypeError(f"No divergence is known between a {self._name} and a {other._name}.")
+        grid = self._support() if self.discrete else self.quantile(np.linspace(1e-9, 1 - 1e-9, 999))
+        if np.isneginf(other.logpdf(grid[self.pdf(grid) > 0])).any():
+            return math.inf
+        return self.expectation(lambda x: float(self.logpdf(x)) - float(other.logpdf(x)))
+
+    # ------------------------------------------------------------------------------------------------ fitting
+
+    def fit(self, x: Any, weight: Any = None, *, prior: Distribution | None = None) -> Self:
+        """The distribution of this family that makes the rows most likely, or with ``prior`` most probable (MAP).
+
+        A weight of 3 is the same row three times. The prior must be conjugate: see ``posterior``.
+        """
+        rows, weights = self._rows(x, weight)
+        if prior is not None:
+            return dataclasses.replace(self, **{self.prior_of: self._after(rows, weights, prior).mode()})
+        return dataclasses.replace(self, **self._most_likely(rows, weights))
+
+    def posterior(self, x: Any, prior: Distribution, weight: Any = None) -> Distribution:
+        """What is known of the parameter after the rows: the conjugate prior, updated by Bayes' rule."""
+        rows, weights = self._rows(x, weight)
+        return self._after(rows, weights, prior)
+
+    def _after(self, rows: Any, weights: Floats, prior: Distribution) -> Distribution:
+        if not self.conjugate:
+            raise TypeError(
+                f"{self._name} has no conjugate prior here; use tilth.maximum_posterior with any prior density."
+            )
+        if type(prior).__name__ != self.conjugate or not isinstance(prior, Distribution):
+            raise TypeError(
+                f"{self._name}: the conjugate prior of {self.prior_of} is a {self.conjugate}; got {prior!r:.60}. "
+                "Other priors: tilth.maximum_posterior."
+            )
+        if self.batch_shape or prior.batch_shape:
+            raise ValueError(
+                f"{self._name}: a posterior is of one distribution; its parameters must be single numbers."
+            )
+        return self._posterior(rows, weights, prior)
+
+    def _rows(self, x: Any, weight: Any) -> tuple[Any, Floats]:
+        """Rows of positive weight and their weights, every row checked to be one the family allows."""
+        values = self._values(x)
+        if values.ndim != 1 + self.vector or not len(values):
+            need = "a table, one vector per row" if self.vector else "one column of numbers"
+            raise ValueError(f"{self._name}.fit needs {need}, of at least one row; got shape {values.shape}.")
+        weights = as_weight(weight, len(values), f"{self._name}.fit")
+        self._refuse_outside(values)
+        if weights is None:
+            return values, np.ones(len(values))
+        kept = weights > 0
+        if not kept.any():
+            raise ValueError(f"{self._name}.fit needs at least one row of positive weight; all weights are 0.")
+        return (values, weights) if kept.all() else (values[kept], weights[kept])
+
+    def _refuse_outside(self, values: Floats) -> None:
+        finite = np.isfinite(values)
+        with np.errstate(all="ignore"):
+            inside = self._learnable(values)
+        usable = (finite & inside) if not self.vector else finite.all(axis=-1) & inside
+        if not usable.all():
+            row = int(np.flatnonzero(~usable)[0])
+            raise ValueError(f"{self._name}.fit needs {self.support}; row {row} is {values[row].tolist()}.")
+
+    def _no_spread(self, rows: Any) -> ValueError:
+        return ValueError(
+            f"{self._name}.fit needs values that differ: all {len(rows)} are {rows[0]:g}, and the likelihood grows "
+            "without bound. Add rows, or give the parameters."
+        )
+
+    def _undefined(self, what: str) -> TypeError:
+        return TypeError(f"{self._name} has no {what}.")
+
+    # ------------------------------------------------------------------------------ what a family writes itself
+
+    def _values(self, x: Any) -> Floats:
+        """Values as floats."""
+        try:
+            values = np.asarray(x, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"{self._name} is a distribution of numbers; got {x!r:.60}.") from None
+        return values
+
+    def _inside(self, x: Floats) -> Any:
+        """Which values the distribution allows; True when all of them (NaN then comes out of the density itself)."""
+        return True
+
+    def _learnable(self, x: Floats) -> Any:
+        """Which values a likelihood can be made of."""
+        return self._inside(x)
+
+    def _log_density(self, x: Floats) -> Any:
+        raise NotImplementedError
+
+    def _share_below(self, x: Floats) -> Any:
+        raise self._undefined("distribution function: its values have no single order")
+
+    def _value_at(self, q: Floats) -> Any:
+        raise self._undefined("quantiles: its values have no single order")
+
+    def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[Any]:
+        raise NotImplementedError
+
+    def _support(self) -> Floats:
+        """All counted values, or all but a share below rounding."""
+        raise self._undefined("list of values")
+
+    def _entropy(self) -> Any:
+        raise self._undefined("entropy")
+
+    def _divergence(self, other: Any) -> Any:
+        return self._numeric_divergence(other)
+
+    def _most_likely(self, rows: Any, weights: Floats) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def _posterior(self, rows: Any, weights: Floats, prior: Any) -> Distribution:
+        raise NotImplementedError
