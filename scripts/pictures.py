@@ -27,12 +27,20 @@ def figures() -> dict[str, Any]:
     test = credit.frame[700:]
     boosted.fit(train, credit.target, eval_set=(test.drop(columns=credit.target), test[credit.target]))
     ada = tilth.AdaBoostClassifier(n_estimators=60, max_depth=3, kinds=credit.kinds).fit(train, credit.target)
+    mpg = tilth.load_dataset("auto_mpg")
+    line = tilth.LinearRegression(kinds=mpg.kinds).fit(mpg.frame, mpg.target)
+    cars, miles = mpg.frame.drop(columns=mpg.target), mpg.frame[mpg.target]
+    numbers = cars.select_dtypes("number").dropna()
+    alike = (numbers - numbers.mean()) / numbers.std()
     return {
         "weather-tree": tilth.ID3().fit(weather, "Play").plot(),
         "out-of-bag": forest.plot_oob_curve(),
         "importance": forest.plot_importance(),
         "boosting": boosted.plot_curve(),
         "adaboost-bound": ada.plot_rounds(),
+        "weights": line.estimates().plot(),
+        "lasso-path": tilth.Lasso().path(alike, miles[alike.index]).plot(),
+        "assumptions": line.assumption_report(cars, miles).plot(),
     }
 
 

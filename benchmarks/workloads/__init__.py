@@ -3,8 +3,34 @@
 from __future__ import annotations
 
 from benchmarks.harness import Workload
-from benchmarks.workloads import bayes, boosting, files, forests, frames, growth, isolation, starting, trees
+from benchmarks.workloads import (
+    bayes,
+    boosting,
+    files,
+    forests,
+    frames,
+    growth,
+    isolation,
+    linear,
+    margins,
+    sparse_linear,
+    starting,
+    trees,
+)
 
-_CHAPTERS = (bayes, trees, forests, boosting, isolation, growth, frames, starting, files)
+_CHAPTERS = (
+    bayes,
+    trees,
+    forests,
+    boosting,
+    isolation,
+    growth,
+    frames,
+    linear,
+    margins,
+    sparse_linear,
+    starting,
+    files,
+)
 
 WORKLOADS: dict[str, Workload] = {w.name: w for chapter in _CHAPTERS for w in chapter.WORKLOADS}

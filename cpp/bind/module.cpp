@@ -19,10 +19,14 @@ NB_MODULE(_core, m) {
     bind::stats_kernels(m);
     bind::sparse_kernels(m);
     bind::mixture_kernels(m);
+    bind::linear_smooth_kernels(m);
+    bind::linear_coordinate_kernels(m);
+    bind::linear_dual_kernels(m);
     bind::tree_kernels(m);
     bind::tree_grow_kernels(m);
     bind::tree_predict_kernels(m);
     bind::tree_gradient_kernels(m);
     bind::tree_isolate_kernels(m);
     bind::tree_level_kernels(m);
+    bind::tree_raise_kernels(m);
 }

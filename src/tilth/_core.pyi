@@ -46,6 +46,27 @@ def add_gaussian(X: _Real, mean: _Floats, variance: _Floats, out: _Floats) -> No
 def add_table(codes: _Codes, offsets: _Longs, log_prob: _Floats, out: _Floats) -> None: ...
 def row_softmax(scores: _Floats) -> tuple[_Floats, _Floats]: ...
 def row_argmax(scores: _Floats) -> _Longs: ...
+def weighted_gram(
+    X: _Real,
+    weight: _Floats | None = None,
+    other: _Floats | None = None,
+    scale: _Floats | None = None,
+    shift: _Floats | None = None,
+) -> tuple[_Floats, _Floats]: ...
+def logistic_pass(
+    X: _Real,
+    y: _Floats,
+    weight: _Floats | None,
+    coef: _Floats,
+    intercept: float,
+    shift: _Floats | None = None,
+    hessian: bool = False,
+) -> tuple[float, _Floats, float, _Floats, _Floats, float]: ...
+def softmax_pass(
+    X: _Real, y: _Codes, weight: _Floats | None, coef: _Floats, intercept: _Floats
+) -> tuple[float, _Floats, _Floats]: ...
+def dense_times(X: _Real, coef: _Floats) -> _Floats: ...
+def dense_back(X: _Real, r: _Floats) -> _Floats: ...
 def bucket_values(counts: _Floats, min_bucket: float) -> _Longs: ...
 def isolation_trees(
     numbers: _Real,
@@ -184,3 +205,96 @@ def level_lanes(
     facts: tuple[int, float, bool, _Floats, _Floats],
 ) -> tuple[_Floats, _Floats]: ...
 def root_seed(seed: int) -> int: ...
+def error_limits(errors: _Floats, weight: _Floats, confidence: float) -> _Floats: ...
+def raise_branches(
+    bins: NDArray[Any],
+    sizes: _Longs,
+    test: NDArray[np.uint8],
+    column: _Codes,
+    cut: _Codes,
+    subset: _Longs,
+    child: _Codes,
+    branches: _Codes,
+    missing: _Codes,
+    bits: NDArray[np.uint64],
+    y: _Codes,
+    weight: _Floats | None,
+    counts: _Floats,
+    value: _Floats,
+    confidence: float,
+    slack: float,
+) -> tuple[_Codes, _Floats, _Floats, bool]: ...
+def coordinate_gram(
+    gram: _Floats,
+    slope: _Floats,
+    w: _Floats,
+    code: int,
+    numbers: _Floats,
+    starts: _Longs | None,
+    bounds: _Floats | None,
+    epochs: int,
+    tol: float,
+) -> tuple[int, float]: ...
+def coordinate_dense(
+    columns: _Floats,
+    h: _Floats,
+    curve: _Floats,
+    mean: _Floats | None,
+    r: _Floats,
+    w: _Floats,
+    code: int,
+    numbers: _Floats,
+    starts: _Longs | None,
+    bounds: _Floats | None,
+    epochs: int,
+    tol: float,
+) -> tuple[int, float]: ...
+def coordinate_sparse(
+    indptr: _CsrIndex,
+    indices: _CsrIndex,
+    data: _Floats,
+    n: int,
+    h: _Floats,
+    curve: _Floats,
+    mean: _Floats | None,
+    r: _Floats,
+    w: _Floats,
+    code: int,
+    numbers: _Floats,
+    starts: _Longs | None,
+    bounds: _Floats | None,
+    epochs: int,
+    tol: float,
+) -> tuple[int, float]: ...
+def best_subsets(
+    gram: _Floats, cross: _Floats, total: float, largest: int, limit: int
+) -> tuple[_Floats, NDArray[np.uint64], int, bool]: ...
+def dual_coordinate(
+    X: _Floats | tuple[_CsrIndex, _CsrIndex, _Floats, int],
+    offset: _Floats,
+    sign: _Floats,
+    v: _Floats,
+    low: float,
+    high: float,
+    square: float,
+    dead: float,
+    strength: float,
+    intercept: bool,
+    start: _Floats | None,
+    tol: float,
+    epochs: int,
+    seed: int,
+) -> tuple[_Floats, _Floats, float, float, int, bool]: ...
+def perceptron(
+    X: _Floats | tuple[_CsrIndex, _CsrIndex, _Floats, int],
+    y: _Codes,
+    weight: _Floats | None,
+    start: _Floats,
+    eta: float,
+    intercept: bool,
+    shuffle: bool,
+    pocket: bool,
+    epochs: int,
+    updates: int,
+    seed: int,
+) -> tuple[_Floats, _Floats, int, int, float, bool]: ...

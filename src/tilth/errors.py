@@ -54,6 +54,7 @@ CODES = {
     "W208": "the classes can be separated perfectly: without a penalty the weights have no optimum",
     "W209": "columns depend on each other: the weights are the shortest of many that fit equally well",
     "W210": "columns have very different scales",
+    "W211": "least squares is used as a classifier, and rows far from the others pull its border",
     "W301": "a stored model answers differently in this version",
 }
 

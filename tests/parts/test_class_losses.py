@@ -27,7 +27,9 @@ def test_derivatives_of_every_link_are_derivatives(link):
     loss = SigmoidLoss(sigmoid=link)
     eta = rng.normal(size=N) * 2
     np.testing.assert_allclose(loss.gradient(TWO, eta), slope(lambda e: loss.value(TWO, e), eta), rtol=1e-5, atol=1e-7)
-    np.testing.assert_allclose(loss.hessian(TWO, eta), slope(lambda e: loss.gradient(TWO, e), eta), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        loss.hessian(TWO, eta), slope(lambda e: loss.gradient(TWO, e), eta), rtol=1e-5, atol=1e-6
+    )
     inner = np.clip(eta, -3, 2)
     np.testing.assert_allclose(loss.link(loss.inverse(inner)), inner, rtol=1e-9)
 
@@ -51,8 +53,12 @@ def test_a_loss_is_convex_where_it_says_so(link):
 @every_link
 def test_far_scores_neither_overflow_nor_lose_their_slope(link):
     loss = SigmoidLoss(sigmoid=link)
-    value, gradient = loss.value(np.ones(2), np.array([-60.0, 60.0])), loss.gradient(np.ones(2), np.array([-60.0, 60.0]))
-    assert np.isfinite(value).all() and np.isfinite(gradient).all()
+    value, gradient = (
+        loss.value(np.ones(2), np.array([-60.0, 60.0])),
+        loss.gradient(np.ones(2), np.array([-60.0, 60.0])),
+    )
+    assert np.isfinite(value).all()
+    assert np.isfinite(gradient).all()
     assert value[0] > 3 > 1 > value[1] >= 0
     assert gradient[0] < 0, "a hopeless row still says which way to go"
 
@@ -95,7 +101,7 @@ def test_softmax_has_positive_exponents():
 def test_one_versus_all_is_the_sum_of_its_questions(one):
     loss = OneVersusAll(k=4, loss=one)
     eta = rng.normal(size=(N, 4))
-    parts = [loss.one.value((MANY == c).astype(float), eta[:, c]) for c in range(4)]
+    parts = [loss.one.value((c == MANY).astype(float), eta[:, c]) for c in range(4)]
     np.testing.assert_allclose(loss.value(MANY, eta), np.sum(parts, axis=0))
     for c in range(4):
         shifted = np.eye(4)[c] * 1e-6
@@ -112,7 +118,8 @@ def test_probabilities_of_one_versus_all_sum_to_one_however_far_the_scores():
 
 
 def test_one_versus_all_takes_after_its_question():
-    assert OneVersusAll(k=3).smooth and not OneVersusAll(k=3, loss=Hinge()).smooth
+    assert OneVersusAll(k=3).smooth
+    assert not OneVersusAll(k=3, loss=Hinge()).smooth
     assert not OneVersusAll(k=3, loss=SigmoidLoss(sigmoid="cauchit")).convex
 
 

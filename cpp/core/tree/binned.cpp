@@ -16,7 +16,7 @@ constexpr Index few_rows = 512;               // below, a histogram of every col
 constexpr Index largest_histogram = 1 << 22;  // words; above, histograms are not kept
 constexpr Index slab_rows = 16384;
 constexpr Index small_node = 256;             // below, a table of what to do with each bin does not pay
-constexpr double least_share = 1e-6;          // a smaller share of a row is dropped
+constexpr Index most_packed = 2147483647;     // rows that a packed cell can count
 
 // Where the bins of a row `ahead` of the current one lie, fetched before they are needed.
 constexpr Index ahead = 16;
@@ -45,21 +45,6 @@ void add_packed(const Bin* __restrict bins, Index p, const Index* __restrict fir
     }
 }
 
-inline void add_share(const Payload& payload, Index r, double share, Cell* cell) {
-    if (share == 1.0) {
-        add_wide(payload, payload.data(), r, 1, cell);
-        return;
-    }
-    const auto part = [share](Cell whole) { return static_cast<Cell>(std::llround(share * static_cast<double>(whole))); };
-    const Cell* row = payload.row(r);
-    if (payload.by_class()) {
-        cell[0] += part(payload.count_step());
-        cell[1 + payload.goal().codes[r]] += part(row[0]);
-        return;
-    }
-    for (int i = 0; i < payload.words(); ++i) cell[i] += part(row[i]);
-}
-
 }  // namespace
 
 template <class Bin>
@@ -85,6 +70,11 @@ BinnedRows<Bin>::BinnedRows(BinMatrix<Bin> bins, const Columns& columns, const P
         std::iota(rows_.data(), rows_.data() + n_rows_, 0);
     }
     scratch_.take(n_rows_, loan);
+    const Goal& goal = payload.goal();
+    if (!fractional() || !goal.classes() || goal.k != 2 || goal.weight) return;
+    if (times && std::accumulate(times, times + bins.rows, Index{0}) > most_packed) return;
+    counted_.resize(bins.rows);
+    for (Index i = 0; i < bins.rows; ++i) counted_[i] = ((Cell{goal.codes[i]} << 32) + 1) * (times ? times[i] : 1);
 }
 
 template <class Bin>
@@ -92,11 +82,6 @@ Node BinnedRows<Bin>::root(std::uint64_t seed) {
     Node node;
     node.end = n_rows_;
     node.sums.seed = seed;
-    if (fractional()) {
-        node.own_rows.assign(rows_.data(), rows_.data() + n_rows_);
-        node.share.resize(n_rows_);
-        for (Index i = 0; i < node.end; ++i) node.share[i] = times_ ? times_[rows_[i]] : 1.0;
-    }
     if (!settings_.reuse || !settings_.interactions.empty()) node.used.assign(columns_.count(), 0);
     sum_rows(node);
     settle_sums(node);
@@ -106,27 +91,28 @@ Node BinnedRows<Bin>::root(std::uint64_t seed) {
 
 template <class Bin>
 bool BinnedRows<Bin>::keeps_histogram(Index n_rows) const {
-    return !fractional() && settings_.max_features == 0 && n_rows >= few_rows &&
+    return settings_.max_features == 0 && n_rows >= few_rows &&
            columns_.cells() * payload_.words() <= largest_histogram;
 }
 
 template <class Bin>
 void BinnedRows<Bin>::fill_histogram(const Node& node, std::vector<Cell>& cells, bool alone) const {
-    const Index size = (columns_.cells() + (sizeof(Bin) == 1 ? 256 : 0)) * payload_.words(), n = node.rows();
+    const bool packed = payload_.packed() || !counted_.empty();
+    const int words = packed ? 1 : payload_.words();
+    const Index size = (columns_.cells() + (sizeof(Bin) == 1 ? 256 : 0)) * words, n = node.rows();
     const Index parts = alone ? 1 : std::clamp<Index>(n * bins_.cols / 150'000, 1, max_threads());
     cells.assign(size, 0);
     std::vector<std::vector<Cell>> more(parts - 1);
     const std::int32_t* rows = all_rows_ && n == bins_.rows ? nullptr : rows_.data() + node.begin;
-    const Cell* payload = payload_rows();
+    const Cell* payload = counted_.empty() ? payload_rows() : counted_.data();
     parallel_for(parts, parts > 1 ? serial_cells : 0, [&](Index part) {
         if (part > 0) more[part - 1].assign(size, 0);
         Cell* out = part > 0 ? more[part - 1].data() : cells.data();
         const Index from = n * part / parts, to = n * (part + 1) / parts;
-        if (payload_.packed()) {
+        if (packed) {
             add_packed(bins_.data, bins_.cols, columns_.first.data(), rows, from, to, payload, out);
             return;
         }
-        const int words = payload_.words();
         for (Index i = from; i < to; ++i) {
             const Index r = rows ? rows[i] : i;
             const Bin* b = bins_.row(r);
@@ -137,6 +123,8 @@ void BinnedRows<Bin>::fill_histogram(const Node& node, std::vector<Cell>& cells,
     });
     for (const std::vector<Cell>& other : more)
         for (Index i = 0; i < size; ++i) cells[i] += other[i];
+    if (!counted_.empty()) widen(cells);
+    add_shares(node, cells.data());
 }
 
 // Lanes of the node from its sums.
@@ -149,19 +137,46 @@ void BinnedRows<Bin>::settle_sums(Node& node) const {
     node.sums.rows_scale = payload_.rows_estimated() && counted > 0 ? static_cast<double>(node.rows()) / counted : 1.0;
 }
 
+// Adds the rows of a node, whole ones and parts; cell_of(row) says where each goes.
+template <class Bin>
+template <class CellOf>
+void BinnedRows<Bin>::add_rows(const Node& node, CellOf&& cell_of) const {
+    const Cell* payload = payload_rows();
+    const std::int32_t* rows = rows_.data();
+    if (payload_.packed()) {
+        for (Index i = node.begin; i < node.end; ++i) *cell_of(rows[i]) += payload[rows[i]];
+        return;
+    }
+    const Cell* from = node.share_cells.data();
+    if (payload_.by_class()) {
+        const std::int32_t* codes = payload_.goal().codes;
+        const Cell step = payload_.counts_apart() ? payload_.count_step() : 0;
+        const int first = payload_.counts_apart();
+        for (Index i = node.begin; i < node.end; ++i) {
+            const Index r = rows[i];
+            Cell* cell = cell_of(r);
+            cell[0] += times_ ? step * times_[r] : step;
+            cell[first + codes[r]] += payload[r];
+        }
+        for (const Share& share : node.shares) {
+            Cell* cell = cell_of(share.row);
+            cell[0] += from[0], cell[1 + codes[share.row]] += from[1];
+            from += 2;
+        }
+        return;
+    }
+    const int words = payload_.words();
+    for (Index i = node.begin; i < node.end; ++i) add_wide(payload_, payload, rows[i], 1, cell_of(rows[i]));
+    for (const Share& share : node.shares) {
+        Cell* cell = cell_of(share.row);
+        for (int w = 0; w < words; ++w) cell[w] += *from++;
+    }
+}
+
 template <class Bin>
 void BinnedRows<Bin>::sum_rows(Node& node) const {
     node.total.assign(payload_.words(), 0);
-    const Cell* payload = payload_rows();
-    if (fractional()) {
-        for (std::size_t i = 0; i < node.own_rows.size(); ++i)
-            add_share(payload_, node.own_rows[i], node.share[i], node.total.data());
-    } else if (payload_.packed()) {
-        for (Index i = node.begin; i < node.end; ++i) node.total[0] += payload[rows_[i]];
-    } else {
-        for (Index i = node.begin; i < node.end; ++i)
-            add_wide(payload_, payload, rows_[i], times_ ? times_[rows_[i]] : 1, node.total.data());
-    }
+    add_rows(node, [total = node.total.data()](Index) { return total; });
 }
 
 // Sums of the children, and their histograms where they will be needed: those of the largest child are what the
@@ -196,42 +211,23 @@ void BinnedRows<Bin>::sum_children(Node& node, std::vector<Node>& children, bool
     for (Node& child : children) settle_sums(child);
 }
 
-template <class Bin>
-void BinnedRows<Bin>::keep_sums(const Node& node, Grown& grown) const {
-    if (!fractional()) return;
-    const Goal& goal = payload_.goal();
-    grown.sums.assign(goal.classes() ? goal.k : 1 + 2 * goal.k, 0.0);
-    for (std::size_t i = 0; i < node.own_rows.size(); ++i) {
-        const Index r = node.own_rows[i];
-        const double w = goal.weight_of(r) * node.share[i];
-        if (goal.classes()) {
-            grown.sums[goal.codes[r]] += w;
-            continue;
-        }
-        grown.sums[0] += w;
-        for (int o = 0; o < goal.k; ++o) {
-            const double y = goal.target_of(r, o);
-            grown.sums[1 + o] += goal.newton ? y * node.share[i] : y * w;
-            grown.sums[1 + goal.k + o] += y * y * w;
-        }
-    }
-}
-
 // Whether all rows have the same numbers as targets, so that there is nothing to explain.
 template <class Bin>
 bool BinnedRows<Bin>::uniform(const Node& node) const {
     const Goal& goal = payload_.goal();
     if (goal.classes() || goal.newton) return false;
-    const std::int32_t* rows = fractional() ? node.own_rows.data() : rows_.data() + node.begin;
-    const Index n = fractional() ? static_cast<Index>(node.own_rows.size()) : node.rows();
-    for (Index i = 1; i < n; ++i)
-        for (int o = 0; o < goal.k; ++o)
-            if (goal.numbers[rows[i] * goal.k + o] != goal.numbers[rows[0] * goal.k + o]) return false;
-    return true;
+    if (rows_in(node) == 0) return true;
+    const double* first = goal.numbers + (node.rows() > 0 ? rows_[node.begin] : node.shares[0].row) * goal.k;
+    const auto same = [&](Index r) { return std::equal(first, first + goal.k, goal.numbers + r * goal.k); };
+    const std::int32_t *from = rows_.data() + node.begin, *to = rows_.data() + node.end;
+    return std::all_of(from, to, same) &&
+           std::all_of(node.shares.begin(), node.shares.end(), [&](const Share& s) { return same(s.row); });
 }
 
 template <class Bin>
 bool BinnedRows<Bin>::may_split(const Node& node) const {
+    // Two branches must hold the least weight of a leaf.
+    if (weight(node.sums.lanes.data()) < 2 * settings_.min_weight_leaf * (1 - 1e-9)) return false;
     return tree::may_split(settings_, payload_.goal(), node) && !uniform(node);
 }
 
@@ -246,37 +242,29 @@ void BinnedRows<Bin>::groups_of_rows(const Node& node, Index j, Workspace& work)
     if (static_cast<Index>(work.occupied.size()) < n_words) work.occupied.resize(n_words, 0);
     Cell* cells = work.cells.data();
     std::uint64_t* occupied = work.occupied.data();
-    const Cell* payload = payload_rows();
-    const Bin* column = bins_.data + j;
-    const Index p = bins_.cols;
-    if (fractional()) {
-        for (std::size_t i = 0; i < node.own_rows.size(); ++i) {
-            const Index b = column[node.own_rows[i] * p];
-            occupied[b >> 6] |= std::uint64_t{1} << (b & 63);
-            add_share(payload_, node.own_rows[i], node.share[i], cells + b * words);
-        }
-    } else if (payload_.packed()) {
-        const std::int32_t* rows = rows_.data();
-        for (Index i = node.begin; i < node.end; ++i) {
-            const Index r = rows[i], b = column[r * p];
-            occupied[b >> 6] |= std::uint64_t{1} << (b & 63);
-            cells[b] += payload[r];
-        }
-    } else {
-        for (Index i = node.begin; i < node.end; ++i) {
-            const Index r = rows_[i], b = column[r * p];
-            occupied[b >> 6] |= std::uint64_t{1} << (b & 63);
-            add_wide(payload_, payload, r, times_ ? times_[r] : 1, cells + b * words);
-        }
-    }
+    add_rows(node, [=, column = bins_.data + j, p = bins_.cols](Index row) {
+        const Index b = column[row * p];
+        occupied[b >> 6] |= std::uint64_t{1} << (b & 63);
+        return cells + b * words;
+    });
     Groups& groups = work.groups;
-    groups.start(payload_.lanes(), std::min(size, fractional() ? size : node.rows()) + 1);
+    groups.start(payload_.lanes(), std::min(size, rows_in(node)) + 1);
+    // The same as unpack() does, without a call for each of a few rows.
+    const bool by_class = payload_.by_class() && payload_.counts_apart();
+    const double per_count = 1.0 / static_cast<double>(payload_.count_step()), unit = payload_.weight_unit();
     for (Index w = 0; w < n_words; ++w) {
         for (std::uint64_t bits = occupied[w]; bits; bits &= bits - 1) {
             const Index b = w * 64 + std::countr_zero(bits);
             if (b >= size) groups.has_missing = true;
-            payload_.unpack(cells + b * words, b >= size ? groups.missing.data() : groups.add(b));
-            std::fill(cells + b * words, cells + (b + 1) * words, Cell{0});
+            double* lanes = b >= size ? groups.missing.data() : groups.add(b);
+            Cell* cell = cells + b * words;
+            if (by_class) {
+                lanes[0] += static_cast<double>(cell[0]) * per_count;
+                for (int c = 1; c < words; ++c) lanes[c] += static_cast<double>(cell[c]) * unit;
+            } else {
+                payload_.unpack(cell, lanes);
+            }
+            std::fill(cell, cell + words, Cell{0});
         }
         occupied[w] = 0;
     }
@@ -358,9 +346,10 @@ void BinnedRows<Bin>::split_packed(Node& node, Workspace& work) const {
 template <class Bin>
 void BinnedRows<Bin>::evaluate(Node& node, Workspace& work, bool alone) const {
     allowed_columns(settings_, columns_.count(), node.used, work.columns);
-    if (keeps_histogram(node.rows())) {
+    if (keeps_histogram(rows_in(node))) {
         if (node.histogram.empty()) fill_histogram(node, node.histogram, alone);
         split_among_all(node, work, alone);
+        if (fractional()) node.histogram = {};  // parts of rows are rounded: a branch is not what the others leave
     } else if (sizeof(Bin) == 1 && fast_ && (alone || node.rows() * bins_.cols < serial_cells)) {
         if (payload_.goal().classes()) split_packed<true>(node, work);
         else split_packed<false>(node, work);
@@ -414,11 +403,11 @@ void BinnedRows<Bin>::split_among_some(Node& node, Workspace& work, bool alone) 
         return;
     }
     found.assign(n, Split{});
-    if (alone || node.rows() * n < serial_cells) {
+    if (alone || rows_in(node) * n < serial_cells) {
         for (Index i = 0; i < n; ++i) found[i] = search(columns[i], work).second;
         return;
     }
-    parallel_for(n, node.rows() * n, [&](Index i) {
+    parallel_for(n, rows_in(node) * n, [&](Index i) {
         thread_local Workspace mine;
         found[i] = search(columns[i], mine).second;
     });
@@ -491,36 +480,6 @@ std::vector<Index> BinnedRows<Bin>::partition(const Node& node, const Split& spl
         at += count;
     }
     return {0, n_left, n};
-}
-
-// Fractional trees: a row without a value goes to every branch, in parts as large as the branches.
-template <class Bin>
-std::vector<Node> BinnedRows<Bin>::share_out(Node& node, Workspace& work) {
-    const Split& split = node.split;
-    branches_of_bins(columns_, split, sizeof(Bin) == 1 ? 256 : 0, work.branch_of_bin);
-    const Index size = columns_.size[split.column];
-    std::vector<Node> children(split.branches);
-    std::vector<double> part(split.branches, 0.0);
-    const auto bin_of = [&](Index i) -> Index { return bins_.row(node.own_rows[i])[split.column]; };
-    const Index n = static_cast<Index>(node.own_rows.size());
-    double all = 0;
-    for (Index i = 0; i < n; ++i) {
-        if (bin_of(i) >= size) continue;
-        const double w = node.share[i] * payload_.goal().weight_of(node.own_rows[i]);
-        part[work.branch_of_bin[bin_of(i)]] += w, all += w;
-    }
-    const auto give = [&](int b, Index i, double share) {
-        if (share < least_share) return;
-        children[b].own_rows.push_back(node.own_rows[i]);
-        children[b].share.push_back(share);
-    };
-    for (Index i = 0; i < n; ++i) {
-        if (bin_of(i) < size) give(work.branch_of_bin[bin_of(i)], i, node.share[i]);
-        else
-            for (int b = 0; b < split.branches; ++b) give(b, i, node.share[i] * part[b] / all);
-    }
-    for (Node& child : children) child.end = static_cast<Index>(child.own_rows.size());
-    return children;
 }
 
 template <class Bin>

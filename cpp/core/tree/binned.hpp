@@ -35,7 +35,7 @@ public:
     double root_weight() const { return root_weight_; }
     bool newton() const { return payload_.goal().newton; }
     double weight(const double* lanes) const { return payload_.goal().weight_in(lanes); }
-    Index rows_in(const Node& node) const { return node.rows(); }
+    Index rows_in(const Node& node) const { return node.rows_and_shares(); }
     void keep_sums(const Node& node, Grown& grown) const;  // fractional trees: rows in parts are not found again later
 
 private:
@@ -46,6 +46,8 @@ private:
     void sum_rows(Node& node) const;
     void sum_children(Node& node, std::vector<Node>& children, bool alone) const;
     void settle_sums(Node& node) const;
+    template <class CellOf>
+    void add_rows(const Node& node, CellOf&& cell_of) const;
     void groups_of_rows(const Node& node, Index j, Workspace& work) const;
     template <bool gini>
     void split_packed(Node& node, Workspace& work) const;
@@ -53,15 +55,22 @@ private:
     void split_among_some(Node& node, Workspace& work, bool alone) const;
     std::vector<Index> cut_few(const Node& node, const Split& split);
     std::vector<Index> partition(const Node& node, const Split& split, Workspace& work, bool alone);
-    std::vector<Node> share_out(Node& node, Workspace& work);
     bool uniform(const Node& node) const;
+
+    // Rows in parts, see shares.cpp. What a part adds to a cell is [count, weight] of its class, or all words.
+    int share_words() const { return payload_.by_class() ? 2 : payload_.words(); }
+    void widen(std::vector<Cell>& cells) const;
+    void add_shares(const Node& node, Cell* cells) const;
+    void give(Node& child, std::int32_t row, double share) const;
+    std::vector<Node> share_out(Node& node, Workspace& work);
 
     BinMatrix<Bin> bins_;
     const Columns& columns_;
     const Payload& payload_;
     const Settings& settings_;
     const std::uint16_t* times_;
-    std::vector<Cell> drawn_;  // the payload times how often each row was drawn
+    std::vector<Cell> drawn_;    // the payload times how often each row was drawn
+    std::vector<Cell> counted_;  // fractional trees of two classes without weights: whole rows as packed cells
     Lent<std::int32_t> rows_, scratch_;
     Index n_rows_ = 0;
     bool all_rows_, fast_;

@@ -21,6 +21,7 @@ struct Classes {
     int k;
 
     explicit Classes(int k_) : k(K ? K : k_) {}
+    int classes() const { return K ? K : k; }
     int lanes() const { return 1 + (K ? K : k); }
     double weight(const double* s) const {
         double w = 0;
@@ -47,6 +48,7 @@ struct Gini : Classes<K> {
 template <int K>
 struct Entropy : Classes<K> {
     using Classes<K>::Classes;
+    static constexpr bool by_logarithms = true;
     double operator()(const double* s) const {
         double w = 0, sum = 0;
         for (int c = 0; c < (K ? K : this->k); ++c) w += s[1 + c], sum += x_log_x(s[1 + c]);

@@ -32,7 +32,7 @@ void grow_from(Store& store, const Settings& settings, Node root, Grove& grove, 
         grown.begin = node.begin, grown.end = node.end, grown.low = node.sums.low, grown.high = node.sums.high;
         const bool full = settings.max_leaves > 0 && leaves >= settings.max_leaves;
         if (!full && store.rows_in(node) > 0 && store.may_split(node)) {
-            if (deferred && node.rows() <= defer) {
+            if (deferred && store.rows_in(node) <= defer) {
                 deferred->push_back(std::move(node));
                 return;
             }
@@ -283,15 +283,16 @@ TreeArrays grow_one(const Request& request, const Bin* bins, const Payload& payl
         grow_exactly(root, grove, work, alone);
     } else {
         std::vector<Node> deferred;
-        const bool any_order = !settings.best_first && settings.max_leaves == 0 && !fractional;
-        const Index defer = !any_order ? 0 : settings.exact_rows > 0 ? settings.exact_rows : alone ? 0 : subtree_rows;
+        const bool any_order = !settings.best_first && settings.max_leaves == 0;
+        const bool exactly = settings.exact_rows > 0 && !fractional;
+        const Index defer = !any_order ? 0 : exactly ? settings.exact_rows : alone ? 0 : subtree_rows;
         grow_from(store, settings, std::move(root), grove, work, alone, defer, defer > 0 ? &deferred : nullptr);
         std::vector<Grove> branches(deferred.size());
         const auto grow_branch = [&](Index i) {
             thread_local Workspace mine;
             Node& node = deferred[i];
             branches[i].nodes.resize(1);
-            if (settings.exact_rows > 0) {
+            if (exactly) {
                 grow_exactly(node, branches[i], mine, true);
                 return;
             }
@@ -304,7 +305,7 @@ TreeArrays grow_one(const Request& request, const Bin* bins, const Payload& payl
         if (alone) for (Index i = 0; i < n_branches; ++i) grow_branch(i);
         else parallel_for(n_branches, serial_cells, grow_branch);
         for (Index i = 0; i < n_branches; ++i)
-            graft(grove, deferred[i].id, branches[i], settings.exact_rows > 0 ? deferred[i].begin : 0);
+            graft(grove, deferred[i].id, branches[i], exactly ? deferred[i].begin : 0);
     }
     const Finisher finisher(request, store.rows(), drawn);
     return finisher.finish(grove, alone, request.leaf_of_row);

@@ -6,23 +6,31 @@
 
 #include "tree/cells.hpp"
 #include "tree/scan.hpp"
+#include "tree/ways.hpp"
 
 namespace tilth::tree {
+
+// A row of which a part is in a node.
+struct Share {
+    std::int32_t row;
+    double share;
+};
 
 // A node that may still be split.
 struct Node {
     int id = 0;
     int depth = 0;
-    Index begin = 0, end = 0;             // its rows in the store's list
+    Index begin = 0, end = 0;             // its (whole) rows in the store's list
     NodeSums sums;
     std::vector<Cell> total;              // the sums as a cell
     Split split;
     std::vector<Cell> histogram;          // of all columns, when it is worth keeping
     std::vector<std::uint8_t> used;       // columns asked on the path, when that matters
-    std::vector<std::int32_t> own_rows;   // fractional trees: the rows and which share of each is here
-    std::vector<double> share;
+    std::vector<Share> shares;            // fractional trees: the rows that are here in part
+    std::vector<Cell> share_cells;        // what each of them adds to a cell
 
     Index rows() const { return end - begin; }
+    Index rows_and_shares() const { return rows() + static_cast<Index>(shares.size()); }
 };
 
 // A node of the finished tree.
@@ -68,6 +76,7 @@ struct Workspace {
     std::vector<std::uint64_t> occupied;
     std::vector<std::int32_t> rows;
     std::vector<std::uint16_t> branch_of_bin;
+    Ways ways;
     std::vector<Index> columns;
     std::vector<Split> candidates;
 };

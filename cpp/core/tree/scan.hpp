@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tree/criterion.hpp"
+#include "tree/entropy.hpp"
 #include "tree/random.hpp"
 #include "tree/split.hpp"
 
@@ -34,6 +35,7 @@ struct Groups {
     std::vector<Index> key;
     std::vector<double> sums;     // [groups, lanes]
     std::vector<double> missing;  // sums of the rows without a value
+    std::vector<double> room;     // for the search to work in
     bool has_missing = false;
 
     void start(int n_lanes, Index room) {
@@ -103,6 +105,13 @@ public:
         return offer(value(left_, gone_), 1);
     }
 
+    // Whether the potential alone, of all known rows on two sides, decides between cuts.
+    bool plain() const { return !joins_ && !constrained_; }
+    bool allowed(double left_rows, double right_rows, double left_weight, double right_weight) const {
+        return left_rows >= min_rows_ && right_rows >= min_rows_ && left_rows > 0 && right_rows > 0 &&
+               left_weight >= settings_.min_weight_leaf && right_weight >= settings_.min_weight_leaf;
+    }
+
     bool found() const { return best_ != no_gain; }
     double best() const { return best_; }
 
@@ -138,9 +147,8 @@ private:
     double total_weight() const { return std::max(potential_.weight(node_.lanes.data()), 1e-300); }
 
     double value(const double* a, const double* b) {
-        if (a[0] < min_rows_ || b[0] < min_rows_ || a[0] <= 0 || b[0] <= 0) return no_gain;
         const double wa = potential_.weight(a), wb = potential_.weight(b);
-        if (wa < settings_.min_weight_leaf || wb < settings_.min_weight_leaf) return no_gain;
+        if (!allowed(a[0], b[0], wa, wb)) return no_gain;
         last_weights_[0] = wa, last_weights_[1] = wb;
         if (!constrained_) return potential_(a) + potential_(b);
         return constrained(a, b);
@@ -204,9 +212,44 @@ inline Index drawn_cut(const Columns& columns, Index j, const Index* bins, Index
     return at;
 }
 
+// Logarithms are dear: the cuts of an entropy are first valued many at a time, and only those that may be the best are
+// then weighed with care. Calls body(g) for these, with the groups up to g on the left side of the scan.
+template <class P, class Body>
+void screen_cuts(const P& potential, Groups& groups, BinaryScan<P>& scan, Body&& body) {
+    const Index cuts = groups.count() - 1, n = (cuts + 3) / 4 * 4;
+    const int k = potential.classes();
+    if (static_cast<Index>(groups.room.size()) < (k + 3) * n) groups.room.resize((k + 3) * n);
+    double *rows = groups.room.data(), *left = rows + n, *weight = left + k * n, *value = weight + n;
+    for (int lane = 0; lane <= k; ++lane) {
+        double sum = 0.0;
+        for (Index g = 0; g < cuts; ++g) rows[lane * n + g] = sum += groups.of(g)[lane];
+        std::fill(rows + lane * n + cuts, rows + (lane + 1) * n, 0.0);
+    }
+    std::fill(weight, weight + n, 0.0);
+    for (int c = 0; c < k; ++c)
+        for (Index g = 0; g < cuts; ++g) weight[g] += left[c * n + g];
+    const double* known = scan.known();
+    entropy_of_cuts(left, weight, n, k, known + 1, value);
+    double top = no_gain;
+    for (Index g = 0; g < cuts; ++g) {
+        double rest = 0.0;
+        for (int c = 0; c < k; ++c) rest += known[1 + c] - left[c * n + g];
+        if (!scan.allowed(rows[g], known[0] - rows[g], weight[g], rest)) value[g] = no_gain;
+        top = std::max(top, value[g]);
+    }
+    if (top == no_gain) return;
+    const double rounding = 1e-13 * (1.0 + std::fabs(x_log_x(potential.weight(known))));
+    const double least = top - rounding - 1e-12 * (1.0 + std::fabs(top));
+    for (Index g = 0; g < cuts; ++g) {
+        if (value[g] < least) continue;
+        for (int lane = 0; lane <= k; ++lane) scan.left()[lane] = rows[lane * n + g];
+        body(g);
+    }
+}
+
 template <class P>
 Split search_thresholds(const P& potential, const Settings& settings, const Columns& columns, Index j,
-                        const Groups& groups, const NodeSums& node, bool newton) {
+                        Groups& groups, const NodeSums& node, bool newton) {
     const int sign = settings.monotone.empty() ? 0 : settings.monotone[j];
     BinaryScan<P> scan(potential, settings, node, groups.has_missing ? groups.missing.data() : nullptr, sign);
     scan.newton(newton);
@@ -217,10 +260,18 @@ Split search_thresholds(const P& potential, const Settings& settings, const Colu
         for (Index i = 0; i <= g; ++i) scan.add(groups.of(i));
         if (scan.consider()) split.bin = groups.key[g];
     } else {
-        for (Index g = 0; g < last; ++g) {
-            scan.add(groups.of(g));
+        const auto weigh = [&](Index g) {
             // Between two bins that hold rows any edge will do; the middle one is the fairest to new rows.
             if (scan.consider()) split.bin = (groups.key[g] + groups.key[g + 1] - 1) / 2;
+        };
+        bool screened = false;
+        if constexpr (requires { P::by_logarithms; }) {
+            screened = last > 2 && scan.plain();
+            if (screened) screen_cuts(potential, groups, scan, weigh);
+        }
+        for (Index g = 0; !screened && g < last; ++g) {
+            scan.add(groups.of(g));
+            weigh(g);
         }
     }
     if (groups.count() > 0 && scan.consider_missing_alone()) split.bin = columns.size[j] - 1;
@@ -332,7 +383,7 @@ Split search_subsets(const P& potential, const Settings& settings, const Columns
 // One branch per level (ID3, C4.5).
 template <class P>
 Split search_multiway(const P& potential, const Settings& settings, const Columns& columns, Index j,
-                      const Groups& groups, const NodeSums& node, bool newton) {
+                      Groups& groups, const NodeSums& node, bool newton) {
     Split split;
     const double* total = node.lanes.data();
     const int n = groups.lanes;
@@ -348,23 +399,26 @@ Split search_multiway(const P& potential, const Settings& settings, const Column
         return lanes[0] * node.rows_scale >= settings.min_rows_leaf && potential.weight(lanes) >= settings.min_weight_leaf;
     };
     double info = 0;
-    std::vector<double> joined(n);
+    std::vector<double>& joined = groups.room;
     for (Index g = 0; g < groups.count(); ++g) {
-        std::copy(groups.of(g), groups.of(g) + n, joined.begin());
-        if (joins && g == heavy)
+        const double* lanes = groups.of(g);
+        if (joins && g == heavy) {
+            joined.assign(lanes, lanes + n);
             for (int i = 0; i < n; ++i) joined[i] += groups.missing[i];
-        value += potential(joined.data());
-        info -= x_log_x(potential.weight(joined.data()));
-        big += large(joined.data());
+            lanes = joined.data();
+        }
+        value += potential(lanes);
+        info -= x_log_x(potential.weight(lanes));
+        big += large(lanes);
     }
     const double gone = potential.weight(groups.missing.data());
     if (own) value += potential(groups.missing.data()), big += large(groups.missing.data());
     if (groups.count() + own < 2 || big < 2) return split;
     double base = potential(total);
     if (groups.has_missing && !own && !joins) {
-        std::vector<double> known(total, total + n);
-        for (int i = 0; i < n; ++i) known[i] -= groups.missing[i];
-        base = potential(known.data());
+        joined.assign(total, total + n);
+        for (int i = 0; i < n; ++i) joined[i] -= groups.missing[i];
+        base = potential(joined.data());
     }
     const double weight = std::max(potential.weight(total), 1e-300);
     split.gain = std::max(0.0, (value - base) * (newton ? 0.5 : settings.units / weight));

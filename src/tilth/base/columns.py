@@ -125,12 +125,14 @@ def settle(table: Table, accepts: Accepts, schema: Schema, owner: str) -> Table:
             if column.kind.name != "numeric" and column.values.min() == UNSEEN:
                 column.values = np.maximum(column.values, -1)
         return table
-    for column in table.columns:
-        gone = int((column.missing if column.kind.name == "numeric" else column.values == -1).sum())
-        if gone:
+    numbers = table.of_kind("numeric")
+    gone = dict(zip((c.name for c in numbers), _core.column_facts(table.numbers())[2], strict=True)) if numbers else {}
+    gone |= {c.name: (c.values == -1).sum() for c in table.of_kind("nominal", "ordinal")}
+    for name, count in gone.items():
+        if count:
             raise SchemaError(
-                f"{owner} takes no missing values and learned no replacement for {column.name!r}, which had none in "
-                f"training but has {gone} now. Fit with missing='median' (or 'mean', 'mode', 'own') to be prepared."
+                f"{owner} takes no missing values and learned no replacement for {name!r}, which had none in "
+                f"training but has {count} now. Fit with missing='median' (or 'mean', 'mode', 'own') to be prepared."
             )
     return table
 

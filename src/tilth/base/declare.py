@@ -131,7 +131,8 @@ class Explanation:
     """Why each row got its answer: ``score[i, c] = base[c] + sum_j values[i, c, j]`` over the user's own columns j.
 
     A regressor has one "class". ``scale`` says what a score is: with ``"log"`` softmax(score) are the probabilities, so
-    that differences of scores are log-odds; with ``"answer"`` the score is the probability or the prediction itself.
+    that differences of scores are log-odds; with ``"answer"`` the score is the probability or the prediction itself;
+    with ``"score"`` the largest score wins, and a probability, if there is one, is another function of it.
     """
 
     values: NDArray[np.float64]
@@ -139,7 +140,7 @@ class Explanation:
     columns: list[str]
     classes: list[Any]
     cells: list[list[str]] = field(default_factory=list)
-    scale: Literal["log", "answer"] = "log"
+    scale: Literal["log", "answer", "score"] = "log"
 
     @property
     def scores(self) -> NDArray[np.float64]:

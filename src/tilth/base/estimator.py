@@ -177,6 +177,8 @@ class Estimator(BaseEstimator):
         self.plan_, table = planned.fit(raw.typed(schema), weight)
         self._require_nonnegative(table)
         self._require_columns(table)
+        if self.plan_.is_empty and not any(c.has_missing for c in schema.columns):
+            return table  # inference has looked at every cell
         return settle(table, self.accepts, schema, owner)
 
     def _require_columns(self, table: Table) -> None:
@@ -426,8 +428,8 @@ class Predictor(Estimator):
         if not hasattr(self, "statistic_"):
             if hasattr(self, "schema_"):
                 raise TypeError(
-                    f"{owner} was loaded from a file, which does not hold the counts it would have to add to; "
-                    "fit it anew on all rows to go on learning."
+                    f"{owner} does not hold the counts and sums it would have to add to (a file leaves them out, and "
+                    "so does a solver that needs none); fit it anew on all rows to go on learning."
                 )
             return self._fit(X, y, classes, sample_weight)
         raw, values, weight, _ = self._given(X, y, sample_weight)

@@ -60,6 +60,18 @@ class Formula:
         except SyntaxError as error:
             raise ValueError(f"The formula {text!r} cannot be read: {error.msg}.") from None
 
+    @property
+    def names(self) -> list[str]:
+        """The names that stand in it, functions left out, in order of appearance.
+
+        >>> Formula("a * exp(b * x)").names
+        ['a', 'b', 'x']
+        """
+        called = {id(node.func) for node in ast.walk(self._tree) if isinstance(node, ast.Call)}
+        named = [n for n in ast.walk(self._tree) if isinstance(n, ast.Name) and id(n) not in called]
+        ordered = sorted(named, key=lambda n: (n.lineno, n.col_offset))
+        return list(dict.fromkeys(self._quoted.get(n.id, n.id) for n in ordered))
+
     def __call__(self, columns: Mapping[str, NDArray[Any]]) -> Any:
         """The value for every row."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

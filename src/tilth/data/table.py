@@ -174,6 +174,18 @@ def _shared_base(views: Sequence[NDArray[Any]]) -> NDArray[np.int32] | None:
     return base if in_order and base.shape[0] == len(views[0]) else None
 
 
+def empty_table(schema: Schema) -> Table:
+    """A table of the schema's columns without rows, to learn what a plan makes of them."""
+    columns = []
+    for spec in schema.features:
+        if spec.expand_date:
+            columns += [Column(f"{spec.name}.{part}", Kind("numeric"), np.empty(0)) for part in DATE_PARTS]
+        else:
+            empty = np.empty(0) if spec.kind.name == "numeric" else np.empty(0, dtype=np.int32)
+            columns.append(Column(spec.name, spec.kind, empty))
+    return Table(columns, 0)
+
+
 def numeric_table(matrix: NDArray[Any], names: Sequence[str]) -> Table:
     """A table of numeric columns over one array."""
     kind = Kind("numeric")

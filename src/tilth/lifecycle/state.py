@@ -2,7 +2,8 @@
 
 A declaration is a kind and, in brackets, a shape: ``"float[k, p]"``, ``"float[]"`` for a number, ``"list"``.
 Letters are sizes that must agree between all attributes of a model; ``k`` is the number of classes; ``...`` in front
-stands for any dimensions, or none. ``?`` at the end says that the attribute may be None or absent. A list of plain things may stand for an array of one dimension.
+stands for any dimensions, or none. ``?`` at the end says that the attribute may be None or absent. A list of plain
+things may stand for an array of one dimension.
 """
 
 from __future__ import annotations

@@ -61,12 +61,63 @@ _HOMES: dict[str, tuple[str, ...]] = {
     ),
     "tilth.parts.smoothing": ("Epsilon", "Laplace", "MEstimate"),
     "tilth.parts.criteria": ("Deviance", "Entropy", "Gini", "Misclassification", "Variance"),
-    "tilth.parts.losses": ("Absolute", "Gamma", "Huber", "Poisson", "Quantile", "Squared", "Tweedie"),
-    "tilth.parts.class_losses": ("Exponential", "Logistic", "Softmax"),
+    "tilth.parts.losses": ("Absolute", "Gamma", "Huber", "Poisson", "PowerVariance", "Quantile", "Squared", "Tweedie"),
+    "tilth.parts.class_losses": ("Exponential", "Logistic", "OneVersusAll", "SigmoidLoss", "Softmax"),
+    "tilth.parts.distributions": (
+        "BetaDistribution",
+        "ExponentialDistribution",
+        "GammaDistribution",
+        "LaplaceDistribution",
+        "NormalDistribution",
+        "StudentTDistribution",
+        "UniformDistribution",
+    ),
+    "tilth.parts.distributions_discrete": ("BernoulliDistribution", "BinomialDistribution", "PoissonDistribution"),
+    "tilth.parts.distributions_vector": (
+        "CategoricalDistribution",
+        "DirichletDistribution",
+        "MultinomialDistribution",
+        "MultivariateNormalDistribution",
+    ),
+    "tilth.parts.sigmoids": (
+        "ArctanSigmoid",
+        "CauchySigmoid",
+        "ComplementaryLogLogSigmoid",
+        "GeneralisedLogisticSigmoid",
+        "LogisticSigmoid",
+        "NormalSigmoid",
+        "StudentTSigmoid",
+        "TanhSigmoid",
+    ),
+    "tilth.parts.margin_losses": (
+        "CrammerSinger",
+        "EpsilonInsensitive",
+        "HardMargin",
+        "Hinge",
+        "OptionHinge",
+        "PairHinge",
+        "PerceptronLoss",
+        "SquaredEpsilonInsensitive",
+        "SquaredHinge",
+        "WestonWatkins",
+    ),
     "tilth.parts.ranking": ("LambdaRank", "PairwiseLogistic"),
-    "tilth.parts.penalties": ("L1", "L2", "NoPenalty"),
+    "tilth.parts.penalties": ("ElasticNet", "GroupLasso", "L0", "L1", "L2", "MCP", "NoPenalty", "SCAD"),
     "tilth.engines.optimise.outcome": ("Outcome",),
+    "tilth.engines.linear.basis": ("FormulaTerms", "PowerTerms"),
+    "tilth.engines.linear.descent": ("Descent",),
+    "tilth.engines.linear.subset": ("AllSubsets",),
+    "tilth.engines.linear.prox_newton": ("ProxNewton",),
+    "tilth.engines.linear.newton": ("Newton",),
+    "tilth.engines.linear.lbfgs": ("LBFGS",),
+    "tilth.engines.linear.closed": ("ClosedForm",),
+    "tilth.engines.linear.dual": ("DualCoordinate",),
+    "tilth.engines.linear.margin": ("MarginNewton",),
+    "tilth.engines.linear.margin_subset": ("MarginSubsets",),
+    "tilth.engines.linear.program": ("LinearProgram",),
     "tilth.engines.linear.design": ("Terms",),
+    "tilth.engines.linear.normal": ("NormalEquations",),
+    "tilth.engines.linear.evidence": ("Evidence",),
     "tilth.engines.mixture.product": ("Product", "ProductStatistic"),
     "tilth.engines.mixture.sums": ("ClassSums",),
     "tilth.engines.tree.one_rule": ("Rule", "RuleStatistic"),
@@ -228,6 +279,11 @@ def _gram(g: Any) -> str | None:
     return None if good else "mean and cross differ in shape"
 
 
+def _normal_equations(e: Any) -> str | None:
+    good = e.scale.shape == e.gram.mean.shape and 0 <= e.n_terms < e.scale.size and (e.scale > 0).all()
+    return None if good else "terms, targets and cross products do not fit"
+
+
 def _histogram(h: Any) -> str | None:
     if h.edges.ndim != 1 or h.edges.size < 2 or h.counts.ndim != 2 or not (np.diff(h.edges) > 0).all():
         return "the edges do not rise"
@@ -280,6 +336,7 @@ CHECKS: dict[str, Callable[[Any], str | None]] = {
     "Counts": _counts,
     "FittedStep": _fitted_step,
     "Gram": _gram,
+    "NormalEquations": _normal_equations,
     "Histogram": _histogram,
     "Moments": _moments,
     "ProductStatistic": _product_statistic,

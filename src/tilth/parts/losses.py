@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tilth import _core
 from tilth.params import declared, param
 from tilth.parts.part import Part
+from tilth.parts.pieces import Pieces
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -90,6 +91,10 @@ class Loss(Part):
     def adapted(self, y: Any, weight: Floats | None = None) -> Self:
         """The loss with what it takes from the target filled in (the width of Huber's middle, say)."""
         return self
+
+    def pieces(self, y: Any) -> Pieces | None:
+        """The loss as straight and square pieces, where it is made of them."""
+        return None
 
     def fill(self, y: Any, eta: Floats, weight: Floats | None, gradient: Floats, hessian: Floats | None) -> None:
         """Write weighted gradient and hessian into arrays that are there already."""
@@ -229,6 +234,10 @@ class Quantile(Loss):
         """-q below the target, 1 - q above it."""
         return np.where(y > eta, -self.q, np.where(y < eta, 1.0 - self.q, 0.0))
 
+    def pieces(self, y: Any) -> Pieces:
+        """Slopes from q - 1 to q."""
+        return Pieces(np.asarray(y, dtype=np.float64), self.q - 1.0, self.q, sign=np.ones(len(y)))
+
     def hessian(self, y: Any, eta: Floats) -> Floats:
         """Zero: the loss is made of two straight lines."""
         return np.zeros_like(eta)
@@ -256,6 +265,10 @@ class Absolute(Loss):
     def gradient(self, y: Any, eta: Floats) -> Floats:
         """-sign(y - eta)."""
         return -np.sign(y - eta)
+
+    def pieces(self, y: Any) -> Pieces:
+        """Slopes from -1 to 1."""
+        return Pieces(np.asarray(y, dtype=np.float64), -1.0, 1.0, sign=np.ones(len(y)))
 
     def hessian(self, y: Any, eta: Floats) -> Floats:
         """Zero."""
@@ -304,6 +317,10 @@ class Huber(Loss):
     def gradient(self, y: Any, eta: Floats) -> Floats:
         """The negative residual, cut at delta."""
         return np.clip(eta - y, -self._width, self._width)
+
+    def pieces(self, y: Any) -> Pieces:
+        """Slopes cut at delta, square in the middle."""
+        return Pieces(np.asarray(y, dtype=np.float64), -self._width, self._width, 1.0, sign=np.ones(len(y)))
 
     def hessian(self, y: Any, eta: Floats) -> Floats:
         """One in the middle, zero outside."""
@@ -414,6 +431,24 @@ class Tweedie(_LogLink):
         p = self.power
         terms = kept_rows(y, eta, weight, group)
         return _log_ratio(*terms, n_groups, lambda y, eta: (y * safe_exp((1 - p) * eta), safe_exp((2 - p) * eta)))
+
+
+@declared
+class PowerVariance(Tweedie):
+    """The same cost outside 1 < p < 2: variance = mean^p for p = 0 (normal, log link) or p > 2 (3: inverse normal).
+
+    It is not convex in the score.
+    """
+
+    convex: ClassVar[bool] = False
+    power: float = param(3.0, low=0, doc="The p of variance = mean^p: 0, or above 2.")
+
+    def problem(self, y: Any) -> str | None:
+        """Above zero for p > 2; any number for p = 0 whose mean is above zero."""
+        if self.power == 0:
+            return None if np.mean(y) > 0 else "needs a target with a mean above zero, because its score is a logarithm"
+        least = float(np.min(y))
+        return None if least > 0 else f"needs a target above zero, found {least:g}; a power below 2 allows zeros"
 
 
 def _log_ratio(

@@ -49,7 +49,10 @@ def data_for(model: Estimator, **options: Any) -> Example:
     """An example this model can learn from."""
     task = "regression" if isinstance(model, Regressor) else "classification"
     options.setdefault("nonnegative", model.accepts.nonnegative)
-    return example(task=task, **options)
+    made = example(task=task, **options)
+    if model.__sklearn_tags__().target_tags.positive_only:
+        made.y = made.y - made.y.min() + 1.0
+    return made
 
 
 def fitted(model: Estimator, data: Example, **more: Any) -> Any:
@@ -67,10 +70,10 @@ def quiet() -> Iterator[None]:
 
 
 def answers(model: Any, X: Any) -> np.ndarray[Any, Any]:
-    """Probabilities, predictions or transformed rows, as numbers."""
+    """Probabilities (or scores, where there are none), predictions or transformed rows, as numbers."""
     with quiet():
         if isinstance(model, Classifier):
-            return np.asarray(model.predict_proba(X))
+            return np.asarray(model.predict_proba(X) if hasattr(model, "predict_proba") else model.decision_function(X))
         if isinstance(model, Transformer):
             return _flat(model.transform(X))
         return np.asarray(model.predict(X))
@@ -297,6 +300,8 @@ def check_numeric_array(model: Estimator) -> None:
     rng = np.random.default_rng(0)
     X = np.abs(rng.normal(size=(60, 3)))
     y: Any = rng.normal(size=60) if isinstance(model, Regressor) else rng.integers(0, 2, 60)
+    if model.__sklearn_tags__().target_tags.positive_only:
+        y = np.exp(y)
     with quiet():
         found = clone(model).fit(X, y)
         if model.accepts.numeric:
@@ -318,7 +323,12 @@ def check_speaking(model: Estimator) -> None:
         if hasattr(found, "explain"):
             explanation = found.explain(data.X)
             scores = explanation.scores
-            if isinstance(found, Classifier):
+            if explanation.scale == "score" and isinstance(found, Regressor):
+                same(scores[:, 0], found.linear_predictor(data.X), "explain does not sum to the score")
+            elif explanation.scale == "score":
+                told = scores[:, 1] if len(found.classes_) == 2 else scores
+                same(told, found.decision_function(data.X), "explain does not sum to the score")
+            elif isinstance(found, Classifier):
                 shares = _core.row_softmax(np.ascontiguousarray(scores))[0] if explanation.scale == "log" else scores
                 same(shares, found.predict_proba(data.X), "explain does not sum to the answer")
             else:
@@ -414,7 +424,9 @@ def check_fold_backends(model: Estimator) -> None:
 
 
 def check_probabilities(model: Estimator) -> None:
-    """Rows sum to one, and predict is the class of the largest probability."""
+    """Rows sum to one, and predict is the class of the largest probability; a model may give scores instead."""
+    if not hasattr(model, "predict_proba"):
+        return
     data = data_for(model, missing=True)
     found = fitted(model, data)
     shares = answers(found, data.X)

@@ -115,6 +115,6 @@ def test_a_file_does_not_hold_the_distinct_numbers_and_says_so_when_learning_goe
     again = tilth.load(tilth.save(model, tmp_path / "one.tilth"))
     assert not hasattr(again, "statistic_")
     assert (again.predict(iris) == model.predict(iris)).all()
-    with pytest.raises(TypeError, match="does not hold the counts"):
+    with pytest.raises(TypeError, match="does not hold the counts and sums"):
         again.partial_fit(iris, "species")
     model.partial_fit(iris, "species")

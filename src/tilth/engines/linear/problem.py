@@ -36,6 +36,8 @@ class Solution:
 
     weights: Weights
     outcome: Outcome
+    #: Places of terms that depend on each other, so that other weights fit as well.
+    dependent: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

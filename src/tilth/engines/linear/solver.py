@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
+
+import numpy as np
 
 from tilth.engines.linear.problem import Problem, Solution, Weights
 from tilth.params import declared, param
+from tilth.parts.class_losses import OneVersusAll
 from tilth.parts.part import Part
 
 
@@ -40,9 +44,31 @@ class Solver(Part):
 def solvers() -> dict[str, type[Solver]]:
     """All solvers by name, in the order in which ``auto`` tries them."""
     from tilth.engines.linear.closed import ClosedForm
+    from tilth.engines.linear.descent import Descent
+    from tilth.engines.linear.dual import DualCoordinate
     from tilth.engines.linear.lbfgs import LBFGS
+    from tilth.engines.linear.margin import MarginNewton
+    from tilth.engines.linear.margin_subset import MarginSubsets
+    from tilth.engines.linear.newton import Newton
+    from tilth.engines.linear.program import LinearProgram
+    from tilth.engines.linear.prox_newton import ProxNewton
+    from tilth.engines.linear.subset import AllSubsets
 
-    return {s.name: s for s in (ClosedForm, LBFGS)}
+    return {
+        s.name: s
+        for s in (
+            ClosedForm,
+            MarginNewton,
+            DualCoordinate,
+            Newton,
+            LBFGS,
+            AllSubsets,
+            MarginSubsets,
+            ProxNewton,
+            LinearProgram,
+            Descent,
+        )
+    }
 
 
 def choose(problem: Problem, solver: Any = "auto", **settings: Any) -> tuple[Solver, str]:
@@ -78,6 +104,32 @@ def choose(problem: Problem, solver: Any = "auto", **settings: Any) -> tuple[Sol
 
 def solve(problem: Problem, solver: Any = "auto", start: Weights | None = None, **settings: Any) -> Solution:
     """Solve the problem with the solver named, or the first that fits."""
+    if isinstance(problem.loss, OneVersusAll) and problem.penalty.separable:
+        return _one_by_one(problem, problem.loss, solver, start, settings)
     chosen, why = choose(problem, solver, **settings)
     solution = chosen.solve(problem, start)
-    return Solution(solution.weights, solution.outcome.chosen_for(why))
+    return replace(solution, outcome=solution.outcome.chosen_for(why))
+
+
+def _one_by_one(
+    problem: Problem, loss: OneVersusAll, solver: Any, start: Weights | None, settings: dict[str, Any]
+) -> Solution:
+    """The k questions "this class or another" share no weight, so each is a problem of its own."""
+    found = []
+    for c, answer in enumerate(loss.answers(problem.y).T):
+        question = replace(problem, y=np.ascontiguousarray(answer), loss=loss.one)
+        first = None if start is None else Weights(start.coef[:, c], start.intercept[c])
+        found.append(solve(question, solver, first, **settings))
+    weights = Weights(
+        np.stack([s.weights.coef for s in found], axis=1), np.array([float(s.weights.intercept) for s in found])
+    )
+    ends = [s.outcome for s in found]
+    worst = next((e for e in ends if not e.converged), ends[0])
+    outcome = replace(
+        worst,
+        n_iter=max(e.n_iter for e in ends),
+        violation=max(e.violation for e in ends),
+        objective=sum(e.objective for e in ends),
+        trace={},
+    )
+    return Solution(weights, outcome)

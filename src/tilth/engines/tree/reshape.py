@@ -67,6 +67,30 @@ def collapse(trees: Trees, cut: NDArray[np.bool_]) -> Trees:
     )  # fmt: skip
 
 
+def replant(tree: Trees, source: NDArray[Any], value: Floats) -> Trees:
+    """One tree in which the test of node ``source[i]`` stands at node i (-1: a leaf), with these answers.
+
+    Level by level from the root, without the nodes that no test leads to any more.
+    """
+    levels = [np.zeros(1, dtype=np.int64)]
+    while levels[-1].size:
+        tests = source[levels[-1]]
+        levels.append(children_of(tree, tests[tests >= 0]))
+    old = np.concatenate(levels)
+    tests = source[old]
+    leaf = tests < 0
+    branches = np.where(leaf, 0, tree.branches[tests])
+    child = np.where(leaf, -1, 1 + np.cumsum(branches) - branches)
+    return Trees(
+        tree.names, tree.kinds, np.array([0, len(old)], dtype=np.int64),
+        np.where(leaf, LEAF, tree.test[tests]).astype(np.uint8),
+        np.where(leaf, -1, tree.column[tests]).astype(np.int32), np.where(leaf, 0.0, tree.threshold[tests]),
+        np.where(leaf, -1, tree.subset[tests]), child.astype(np.int32), branches.astype(np.int32),
+        np.where(leaf, 0, tree.missing[tests]).astype(np.int32), value[old], tree.weight[old], tree.impurity[old],
+        np.where(leaf, 0.0, tree.gain[tests]), tree.bits, tree.output,
+    )  # fmt: skip
+
+
 def cut_by_errors(trees: Trees, as_leaf: Floats, slack: float = 0.0) -> Trees:
     """From the bottom up, a test becomes a leaf when that makes no more errors than what is left below it."""
     errors = as_leaf.copy()

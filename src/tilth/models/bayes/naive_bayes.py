@@ -26,10 +26,9 @@ from tilth.base import (
     Traits,
 )
 from tilth.data.convert import Plan, plan
-from tilth.data.kinds import Kind
 from tilth.data.schema import Schema
 from tilth.data.steps import Bins
-from tilth.data.table import Column, Table
+from tilth.data.table import Column, Table, empty_table
 from tilth.engines.mixture.product import Notes, ProductStatistic, estimate
 from tilth.errors import warn_model
 from tilth.models.bayes.independence import dependence_table
@@ -145,7 +144,7 @@ class NaiveBayes(GenerativeClassifier):
     def statistic(self) -> ProductStatistic:
         """Empty counts and moments."""
         if not hasattr(self, "columns_"):
-            self._remember(self.plan_.apply(_empty_table(self.schema_)))
+            self._remember(self.plan_.apply(empty_table(self.schema_)))
         sizes = [len(k.levels) for k in self.column_kinds_ if k.name != "numeric"]
         numbers = sum(k.name == "numeric" for k in self.column_kinds_)
         return ProductStatistic.empty(len(self.classes_), sizes, numbers)
@@ -156,7 +155,7 @@ class NaiveBayes(GenerativeClassifier):
 
     def grow(self, statistic: ProductStatistic) -> ProductStatistic:
         """Make room for levels that a later part of the data brought."""
-        self._remember(self.plan_.apply(_empty_table(self.schema_)))
+        self._remember(self.plan_.apply(empty_table(self.schema_)))
         return statistic.grow([len(k.levels) for k in self.column_kinds_ if k.name != "numeric"])
 
     def conclude(self, statistic: ProductStatistic) -> None:
@@ -337,21 +336,6 @@ class NaiveBayes(GenerativeClassifier):
             or self.product_.n_classes != len(self.classes_)
         ):
             raise ValueError("the columns of the model do not fit its densities")
-
-
-def _empty_table(schema: Schema) -> Table:
-    """A table of the schema's columns without rows, to learn what a plan makes of them."""
-    columns = []
-    for spec in schema.features:
-        if spec.expand_date:
-            columns += [
-                Column(f"{spec.name}.{part}", Kind("numeric"), np.empty(0))
-                for part in ("year", "month", "day", "weekday", "days")
-            ]
-        else:
-            empty = np.empty(0) if spec.kind.name == "numeric" else np.empty(0, dtype=np.int32)
-            columns.append(Column(spec.name, spec.kind, empty))
-    return Table(columns, 0)
 
 
 @declared

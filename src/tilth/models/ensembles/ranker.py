@@ -15,7 +15,7 @@ from tilth.models.ensembles.boosted import ASSUMPTIONS, Boosted
 from tilth.models.ensembles.gradient_boosting import COST
 from tilth.params import declared, param
 from tilth.parts.losses import Loss
-from tilth.parts.ranking import Groups, LambdaRank, PairwiseLogistic, RankingLoss, ndcg
+from tilth.parts.ranking import LambdaRank, PairwiseLogistic, RankingLoss, groups_of, ndcg
 
 Floats = NDArray[np.float64]
 
@@ -129,22 +129,3 @@ class GradientBoostingRanker(Boosted, Regressor):
         found = ndcg(grades, self.values(self._table(raw)), groups, top, exponential=self.exponential_gain)
         weight = check_weight(sample_weight, raw.n_rows, owner)
         return float(np.average(found, weights=None if weight is None else weight[groups.order[groups.start[:-1]]]))
-
-
-def groups_of(group: Any, n_rows: int, owner: str) -> Groups:
-    """Groups from the name of each row's query, or from sizes; as many entries as rows are names.
-
-    >>> groups_of([2, 1], 3, "Ranker").codes().tolist(), groups_of(["b", "a", "b"], 3, "Ranker").codes().tolist()
-    ([0, 0, 1], [1, 0, 1])
-    """
-    given = np.array([n_rows]) if group is None else np.asarray(group)
-    if given.ndim != 1:
-        raise ValueError(f"{owner}: group must be one-dimensional; got shape {given.shape}.")
-    if len(given) == n_rows and group is not None:
-        return Groups.of_ids(given)
-    if given.dtype.kind in "iu" and (given > 0).all() and given.sum() == n_rows:
-        return Groups.of_sizes(given)
-    raise ValueError(
-        f"{owner}: group must give the name of the query of each of the {n_rows} rows, or sizes above 0 that sum to "
-        f"them; got {len(given)} entries" + (f" that sum to {given.sum()}." if given.dtype.kind in "iu" else ".")
-    )

@@ -12,13 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tilth.base import Accepts, Classifier, Explanation, Predictor, Recipe, Regressor
+from tilth.base import Accepts, Classifier, Explanation, Recipe, Regressor
 from tilth.base.target import class_weights
 from tilth.data.table import Table
 from tilth.engines.linear.design import Terms
 from tilth.engines.linear.problem import Problem, Solution, Weights
+from tilth.engines.linear.separation import SEPARATED
 from tilth.engines.linear.solver import Solver, solve
 from tilth.engines.optimise.outcome import Outcome
+from tilth.errors import warn_model
+from tilth.models.linear.inference import Inferential
 from tilth.params import declared, param
 from tilth.parts.losses import Loss
 from tilth.parts.penalties import NoPenalty, Penalty
@@ -26,14 +29,17 @@ from tilth.parts.penalties import NoPenalty, Penalty
 if TYPE_CHECKING:
     import pandas as pd
 
+    from tilth.base.columns import Remark
+    from tilth.models.linear.assumptions import AssumptionReport
+
 Floats = NDArray[np.float64]
 
 #: Attributes that every linear model learns; ``p`` terms.
-LEARNED = {"terms_": "value", "outcome_": "value", "centre_": "float[p]"}
+LEARNED = {"terms_": "value", "outcome_": "value", "centre_": "float[p]", "evidence_": "value?"}
 
 
 @declared
-class LinearModel(Predictor):
+class LinearModel(Inferential):
     """A score w.x + b. Subclasses give ``_loss()`` and ``_penalty(total)``, and set their weights in ``_keep``.
 
     Columns of levels need no conversion: each level has a weight of its own. Without a penalty the first level of a
@@ -44,7 +50,10 @@ class LinearModel(Predictor):
 
     fit_intercept: bool = param(True, doc="Whether a constant is added to every score.")
     solver: Any = param("auto", also=(Solver,), doc="How the cost is minimised: 'auto', a name, or a solver.")
-    tol: float | None = param(None, low=0, low_open=True, scale="log", doc="Largest violation of the conditions of an optimum; None: the solver's.")  # fmt: skip
+    tol: float | None = param(
+        None, low=0, low_open=True, scale="log",
+        doc="Largest violation of the conditions of an optimum; None: the solver's.",
+    )  # fmt: skip
     max_iter: int | None = param(None, low=1, doc="Iterations at most; None: the solver's.")
     warm_start: bool = param(False, doc="Whether a new fit starts from the weights of the last one.")
 
@@ -73,10 +82,16 @@ class LinearModel(Predictor):
 
     def learn(self, table: Any, target: Any, weight: Floats | None) -> None:
         """Minimise the cost over all rows."""
-        self.terms_ = Terms.of(table, reference=not self._penalised())
+        self.terms_ = self._terms(table, weight)
         problem = self._problem(table, target, weight)
         self.centre_ = problem.design.back(np.ones(problem.design.n_rows) if weight is None else weight) / problem.total
-        self._finish(self._solve(problem))
+        solution = self._without_end(problem, self._solve(problem))
+        self._finish(solution)
+        self._take_evidence(problem, solution)
+
+    def _terms(self, table: Any, weight: Floats | None) -> Terms:
+        """What the weights belong to; models of other functions of the columns give their own."""
+        return Terms.of(table, reference=not self._penalised())
 
     def _problem(self, table: Any, target: Any, weight: Floats | None) -> Problem:
         loss = self._loss().adapted(target, weight)
@@ -84,7 +99,8 @@ class LinearModel(Predictor):
         if wrong is not None:
             raise ValueError(f"{type(self).__name__}: {wrong}")
         total = float(len(target) if weight is None else weight.sum())
-        return Problem(self.terms_.design(table), target, loss, self._penalty(total), weight, self.fit_intercept)
+        penalty = self._penalty(total).adapted(self.terms_.owners)
+        return Problem(self.terms_.design(table), target, loss, penalty, weight, self.fit_intercept)
 
     def _solve(self, problem: Problem) -> Solution:
         return solve(problem, self.solver, self._start(problem), tol=self.tol, max_iter=self.max_iter)
@@ -97,9 +113,26 @@ class LinearModel(Predictor):
         return last if last.coef.shape == problem.shape else None
 
     def _finish(self, solution: Solution) -> None:
-        solution.outcome.warn(type(self).__name__)
+        if solution.outcome.stopped != SEPARATED:  # which has its own warning
+            solution.outcome.warn(type(self).__name__)
         self.outcome_: Outcome = solution.outcome
         self._keep(solution.weights)
+        if solution.dependent:
+            self._tell_dependent(solution.dependent)
+
+    def _tell_dependent(self, terms: tuple[int, ...]) -> None:
+        """Warn (W209) that other weights fit as well."""
+        names = self.terms_.names
+        if len(terms) == len(names) and len(names) > 12:
+            what = f"there are more terms ({len(names)}) than rows to tell them apart"
+        else:
+            shown = ", ".join(repr(names[j]) for j in terms[:8]) + (" and others" if len(terms) > 8 else "")
+            what = f"{shown} depend on each other (one is a sum of multiples of the others)"
+        warn_model(
+            "W209",
+            f"{type(self).__name__}: {what}, so the weights are the shortest of many that fit equally well; leave some "
+            "out, or use a penalty.",
+        )
 
     @property
     def n_iter_(self) -> int:
@@ -116,7 +149,10 @@ class LinearModel(Predictor):
     # --------------------------------------------------------------------------------------------------- speaking
 
     def coefficients(self) -> pd.DataFrame:
-        """One row per weight: the term, the column it belongs to, its weight (one per class or output)."""
+        """One row per weight: the term, the column it belongs to, its weight (one per class or output).
+
+        Where errors are known (see :meth:`estimates`) also se, t or z, p and the bounds of 95%.
+        """
         import pandas as pd
 
         check_is_fitted(self)
@@ -126,7 +162,7 @@ class LinearModel(Predictor):
         frame = pd.DataFrame(coef, columns=names)
         frame.insert(0, "term", ["(intercept)", *self.terms_.names])
         frame.insert(1, "column", ["", *self._owners()])
-        return frame if self.fit_intercept else frame.iloc[1:].reset_index(drop=True)
+        return self._with_errors(frame if self.fit_intercept else frame.iloc[1:].reset_index(drop=True))
 
     def _score_names(self, n: int) -> list[Any]:
         return ["weight"] if n == 1 else [f"weight {i}" for i in range(n)]
@@ -185,6 +221,12 @@ class LinearRegressorModel(LinearModel, Regressor):
 
     learned: ClassVar[dict[str, str]] = {"coef_": "float[..., p]", "intercept_": "float[...]", **LEARNED}
 
+    extrapolation: str = param(
+        "far",
+        options=("far", "warn", "refuse", "ignore"),
+        doc="Rows outside the training range of a column: warn when far outside, warn always, refuse, or say nothing.",
+    )
+
     def _keep(self, weights: Weights) -> None:
         self.coef_ = np.ascontiguousarray(weights.coef.T)
         self.intercept_ = float(weights.intercept) if weights.intercept.ndim == 0 else weights.intercept
@@ -196,9 +238,45 @@ class LinearRegressorModel(LinearModel, Regressor):
         """The mean that the score stands for."""
         return self._loss().inverse(self.scores(table))
 
+    def _plain(self, X: Any) -> Table | None:
+        return super()._plain(X) if self.extrapolation in ("far", "ignore") else None
+
+    def _examined(self, X: Any, far_only: bool) -> tuple[Table, list[Remark]]:
+        if not far_only or self.extrapolation == "far":
+            return super()._examined(X, far_only)
+        table, remarks = super()._examined(X, far_only=False)
+        outside = [remark for remark in remarks if remark.code == "W102"]
+        if outside and self.extrapolation == "refuse":
+            raise ValueError(
+                f"{type(self).__name__}: {'; '.join(r.text for r in outside[:5])}. The line is known only where rows "
+                "were; set extrapolation='warn' to have an answer all the same."
+            )
+        return table, [r for r in remarks if r.code != "W102"] if self.extrapolation == "ignore" else remarks
+
+    def assumption_report(
+        self, X: Any, y: Any, *, new: Any = None, order: Any = None, level: float = 0.05
+    ) -> AssumptionReport:
+        """All that least squares takes for granted, tested on the training rows, with verdicts and remedies.
+
+        ``new`` are rows to be predicted, looked through for gaps and extrapolation; ``order`` the time of each row.
+        """
+        from tilth.models.linear.assumptions import assumption_report
+
+        return assumption_report(self, X, y, new=new, order=order, level=level)
+
+    def corrected_for_noise(self, noise: dict[str, float]) -> Floats:
+        """Weights without the pull towards zero of errors of measurement, whose standard deviations are given."""
+        from tilth.models.linear.assumptions import corrected_for_noise
+
+        return corrected_for_noise(self, noise)
+
+    def linear_predictor(self, X: Any) -> Floats:
+        """w.x + b: the answer itself, or its logarithm where the loss has a log link."""
+        return self.scores(self._rows(X))
+
     def _told(self, typed: Table, values: Floats, base: Floats) -> Explanation:
         told = super()._told(typed, values, base)
-        told.scale = "answer"
+        told.scale = "answer" if float(self._loss().inverse(1.0)) == 1.0 else "score"
         return told
 
 

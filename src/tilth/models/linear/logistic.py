@@ -1,46 +1,193 @@
-"""Logistic regression: the log-odds of a class are linear in the columns."""
+"""Logistic regression: the log-odds of a class are linear in the columns; and the same with other sigmoids."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tilth.base import Assumption, Card, Complexity, Traits
-from tilth.models.linear.linear_model import LinearClassifierModel
+from tilth.base.passes import Passes
+from tilth.base.target import class_weights
+from tilth.engines.linear.chunked import solve_in_rounds
+from tilth.models.linear.probability_model import LinearProbabilityModel, several
 from tilth.params import declared, param
-from tilth.parts.class_losses import Logistic, Softmax
+from tilth.parts.class_losses import Logistic, OneVersusAll, SigmoidLoss, Softmax
 from tilth.parts.losses import Loss
-from tilth.parts.penalties import L1, L2, NoPenalty, Penalty
+from tilth.parts.penalties import L1, L2, ElasticNet, NoPenalty, Penalty
+from tilth.parts.sigmoids import NAMED as SIGMOIDS
+from tilth.parts.sigmoids import LogisticSigmoid, UnitSigmoid
+
+Floats = NDArray[np.float64]
+
+ASSUMPTIONS = (
+    Assumption("The score of a class is linear in the columns.", "Curved borders and interactions are missed."),
+    Assumption("Rows are independent.", "Standard errors are too small."),
+    Assumption("No column is a combination of the others.", "Without a penalty the weights are not unique."),
+)
+COST = Complexity("O(n p^2) per Newton step", "O(p k)", "O(p^2)")
+PENALTIES = ("l2", "l1", "elasticnet", "none", None)
+
+
+def penalty_by_word(given: Any, strength: float, l1_ratio: float) -> Penalty:
+    """A penalty by its word; a part is taken as it is."""
+    if isinstance(given, Penalty):
+        return given
+    if given in ("none", None):
+        return NoPenalty()
+    if given == "elasticnet":
+        return ElasticNet(strength=strength, ratio=l1_ratio)
+    return L2(strength=strength) if given == "l2" else L1(strength=strength)
 
 
 @declared
-class LogisticRegression(LinearClassifierModel):
-    """P(y = 1 | x) = 1 / (1 + e^-(w.x + b)); for k classes the softmax of k scores.
+class LogisticRegression(LinearProbabilityModel):
+    """P(y = 1 | x) = 1 / (1 + e^-(w.x + b)); for k classes P(c | x) = e^(s_c) / sum_j e^(s_j) with s_c = w_c.x + b_c.
 
-    Cost: sum_i log-loss + penalty / C, so that C = 1 / alpha for a Gaussian prior of precision alpha.
+    Cost: C sum_i log-loss_i + penalty(w), where "l2" is |w|^2 / 2: C = 1 / alpha for a Gaussian prior of precision
+    alpha on the weights. The intercept is never penalised. With ``multi_class="ovr"`` each class has a logistic
+    regression against the others, and the largest of their probabilities wins.
 
-    >>> model = LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"])
-    >>> model.predict([[0.5], [2.5]]).tolist()
-    ['no', 'yes']
+    >>> model = LogisticRegression(C=10).fit([[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"])
+    >>> model.predict([[0.5], [2.5]])
+    array(['no', 'yes'], dtype='<U3')
+    >>> model.predict_proba([[1.5]]).round(2)
+    array([[0.5, 0.5]])
     """
 
     card: ClassVar[Card] = Card(
         "The log-odds of a class as a weighted sum of the columns.",
         Traits("classification", linear=True, probabilistic=True),
-        (Assumption("The log-odds are linear in the columns.", "Curved borders are missed."),),
-        Complexity("O(n p^2) per Newton step", "O(p k)", "O(p^2)"),
+        ASSUMPTIONS,
+        COST,
         ("Cox 1958, The regression analysis of binary sequences",),
     )
+    fold: ClassVar[Any] = "rounds"
 
-    penalty: Any = param("l2", options=("l2", "l1", "none"), doc="What large weights cost.")
-    C: float = param(1.0, low=0, low_open=True, scale="log", tune=(1e-3, 1e3), doc="Weight of the data beside the penalty.")  # fmt: skip
+    penalty: Any = param("l2", options=PENALTIES, also=(Penalty,), doc="What large weights cost: a word or a penalty.")
+    C: float = param(
+        1.0, low=0, low_open=True, scale="log", tune=(1e-3, 1e3), doc="Weight of the data beside the penalty."
+    )
+    l1_ratio: float = param(0.5, low=0, high=1, doc="Share of L1 in 'elasticnet'.")
+    multi_class: str = param(
+        "softmax", options=("softmax", "ovr"), doc="More than two classes: jointly, or one against all."
+    )
 
     def _loss(self) -> Loss:
-        return Logistic() if len(self.classes_) == 2 else Softmax(k=len(self.classes_))
+        k = len(self.classes_)
+        if k <= 2:
+            return Logistic()
+        return Softmax(k=k) if self.multi_class == "softmax" else OneVersusAll(k=k)
 
     def _penalty(self, total: float) -> Penalty:
-        if self.penalty == "none":
-            return NoPenalty()
-        return (L2 if self.penalty == "l2" else L1)(strength=1.0 / (self.C * total))
+        return penalty_by_word(self.penalty, 1.0 / (self.C * total), self.l1_ratio)
+
+    def learn_in_rounds(self, passes: Passes, table: Any, target: NDArray[Any]) -> None:
+        """Minimise the cost over all chunks: a pass for every step."""
+        owner = type(self).__name__
+        if len(self.classes_) < 2:
+            self.learn(table, target, None)
+            return
+        if self.solver != "auto" or (self.multi_class == "ovr" and len(self.classes_) > 2):
+            raise ValueError(f"{owner}: chunks are learned with solver='auto' and multi_class='softmax'.")
+        if self.class_weight == "balanced":
+            raise ValueError(
+                f"{owner}: the balance of the classes is not known before all chunks are read; "
+                "give class_weight as a dict."
+            )
+        weigh = None
+        if self.class_weight is not None:
+            weigh = partial(_weigh, class_weights(self.class_weight, self.classes_, target, None, owner))
+        self.terms_ = self._terms(table, None)
+        found = solve_in_rounds(
+            passes,
+            self.terms_,
+            self._loss(),
+            self._penalty,
+            self.fit_intercept,
+            first=(table, target),
+            weigh=weigh,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+        self.centre_, self.evidence_ = found.centre, None
+        self._finish(found.solution)
 
     def _cost_text(self) -> str:
-        return "log-loss" if self.penalty == "none" else f"C x log-loss + {self.penalty} penalty, C = {self.C:g} [C]"
+        return _cost_text("log-loss", self.penalty, self.C)
+
+
+def _weigh(of_class: Floats, target: NDArray[Any], weight: Floats | None) -> Floats:
+    """Weights of rows from those of their classes."""
+    return of_class[target] if weight is None else of_class[target] * weight
+
+
+@declared
+class BinaryRegression(LinearProbabilityModel):
+    """P(y = 1 | x) = F(w.x + b) for a sigmoid F: the logistic function, the normal distribution function (probit), ...
+
+    ``link`` is a word or a sigmoid from 0 to 1. Heavy tails (cauchit, Student's t) let odd rows pull less, but the cost
+    is then not convex. More than two classes are taken one against all.
+
+    >>> from tilth.parts.sigmoids import GeneralisedLogisticSigmoid
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0], [4.0]], [0, 1, 0, 1, 1]
+    >>> BinaryRegression(link="probit").fit(X, y).coef_.round(3)
+    array([[0.695]])
+    >>> BinaryRegression(link=GeneralisedLogisticSigmoid(0.5)).fit(X, y).coef_.round(3)
+    array([[1.444]])
+    """
+
+    card: ClassVar[Card] = Card(
+        "The probability of a class as a sigmoid of a weighted sum of the columns.",
+        Traits("classification", linear=True, probabilistic=True),
+        ASSUMPTIONS,
+        COST,
+        ("McCullagh and Nelder 1989, Generalized linear models",),
+    )
+    check_with: ClassVar[tuple[dict[str, Any], ...]] = ({"penalty": "l2"},)
+
+    link: Any = param("probit", options=tuple(SIGMOIDS), also=(UnitSigmoid,), doc="Sigmoid F, by its word or itself.")
+    penalty: Any = param(
+        "none", options=PENALTIES, also=(Penalty,), doc="What large weights cost: a word or a penalty."
+    )
+    C: float = param(
+        1.0, low=0, low_open=True, scale="log", tune=(1e-3, 1e3), doc="Weight of the data beside the penalty."
+    )
+    l1_ratio: float = param(0.5, low=0, high=1, doc="Share of L1 in 'elasticnet'.")
+
+    def _loss(self) -> Loss:
+        plain = self.link == "logit" or isinstance(self.link, LogisticSigmoid)
+        return several(Logistic() if plain else SigmoidLoss(sigmoid=self.link), len(self.classes_))
+
+    def _penalty(self, total: float) -> Penalty:
+        return penalty_by_word(self.penalty, 1.0 / (self.C * total), self.l1_ratio)
+
+    def _cost_text(self) -> str:
+        return _cost_text("cross-entropy of F(w.x + b)", self.penalty, self.C)
+
+
+@declared
+class ProbitRegression(BinaryRegression):
+    """P(y = 1 | x) = Phi(w.x + b), Phi the normal distribution function: y tells whether a hidden normal is above 0.
+
+    >>> ProbitRegression().fit([[0.0], [1.0], [2.0], [3.0], [4.0]], [0, 1, 0, 1, 1]).coef_.round(3)
+    array([[0.695]])
+    """
+
+    card: ClassVar[Card] = Card(
+        "The chance that a hidden normal score, with a mean linear in the columns, is above zero.",
+        Traits("classification", linear=True, probabilistic=True),
+        ASSUMPTIONS,
+        COST,
+        ("Bliss 1934, The method of probits",),
+    )
+
+    link: Any = param("probit", options=("probit",), doc="The normal distribution function.")
+
+
+def _cost_text(loss: str, penalty: Any, C: float) -> str:
+    if isinstance(penalty, Penalty):
+        return f"mean {loss} + {penalty!r} [penalty]"
+    return loss if penalty in ("none", None) else f"C x {loss} + {penalty} penalty, C = {C:g} [C, penalty]"

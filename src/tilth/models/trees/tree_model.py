@@ -91,6 +91,11 @@ class TreeModel(Estimator):
         check_is_fitted(self)
         return int(self.trees_.n_leaves().sum())
 
+    @property
+    def n_effective_params_(self) -> int:
+        """Numbers that can be adjusted: an answer per leaf."""
+        return self.get_n_leaves()
+
     def apply(self, X: Any) -> NDArray[np.int64]:
         """The leaf that each row reaches, counted within its tree: n for a single tree, n x trees for an ensemble."""
         leaves = self.trees_.leaves(self._seen(X)) - self.trees_.start[:-1]
