@@ -44,14 +44,19 @@ def test_on_an_orthonormal_design_the_lasso_is_the_soft_threshold(alpha):
 def test_real_data_agrees_with_scikit_learn(diabetes):
     X, y = diabetes
     for alpha in (0.05, 1.0, 10.0):
-        peer, ours = SklearnLasso(alpha=alpha, tol=1e-12, max_iter=100_000).fit(X, y), Lasso(alpha=alpha).fit(X, y)
+        peer, ours = (
+            SklearnLasso(alpha=alpha, tol=1e-12, max_iter=100_000).fit(X, y),
+            Lasso(alpha=alpha, tol=1e-9).fit(X, y),
+        )
         assert ours.coef_ == pytest.approx(peer.coef_, abs=1e-5)
         assert ours.intercept_ == pytest.approx(peer.intercept_)
         assert ours.dual_gap_ < 1e-6
         peer = SklearnElasticNet(alpha=alpha, l1_ratio=0.3, tol=1e-12, max_iter=100_000).fit(X, y)
-        assert ElasticNet(alpha=alpha, l1_ratio=0.3).fit(X, y).coef_ == pytest.approx(peer.coef_, abs=1e-5)
+        assert ElasticNet(alpha=alpha, l1_ratio=0.3, tol=1e-9).fit(X, y).coef_ == pytest.approx(peer.coef_, abs=1e-5)
     no_intercept = SklearnLasso(alpha=1.0, fit_intercept=False, tol=1e-12, max_iter=100_000).fit(X, y)
-    assert Lasso(alpha=1.0, fit_intercept=False).fit(X, y).coef_ == pytest.approx(no_intercept.coef_, abs=1e-5)
+    assert Lasso(alpha=1.0, fit_intercept=False, tol=1e-9).fit(X, y).coef_ == pytest.approx(
+        no_intercept.coef_, abs=1e-5
+    )
 
 
 def test_paths_agree_with_scikit_learn(diabetes):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,8 +76,11 @@ class Inferential(Predictor):
         def coefficients(self) -> pd.DataFrame: ...  # noqa: D102
         def scores(self, rows: Any) -> Floats: ...  # noqa: D102
 
-    #: Facts of the fit; a model that learns in a way of its own, and has none, need not set it.
-    evidence_ = cast("Evidence | None", None)
+        evidence_: Evidence | None
+
+    def _known(self) -> Evidence | None:
+        """Facts of the fit; a model that learns in a way of its own has none."""
+        return self.__dict__.get("evidence_")
 
     # ------------------------------------------------------------------------------------------------ at the end of fit
 
@@ -159,13 +162,14 @@ class Inferential(Predictor):
 
     def _facts(self, what: str) -> tuple[Evidence, Family]:
         family = self._require_valid(what)
-        if self.evidence_ is None:
+        facts = self._known()
+        if facts is None:
             raise ValueError(
                 f"{type(self).__name__}: {what} not known: fit did not keep the cross products of "
                 f"{len(self.terms_.names)} terms, because they are too many, or because squares of a column leave the "
                 "range of floats. estimates(X, y) makes them from the rows; rescale columns of extreme numbers."
             )
-        return self.evidence_, family
+        return facts, family
 
     # ------------------------------------------------------------------------------------------------------- the errors
 
@@ -507,7 +511,8 @@ class Inferential(Predictor):
 
     def _with_errors(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The table of weights, with errors where they are known."""
-        if self.evidence_ is None or self._why_not(self._weights()) is not None or self.evidence_.freedom() <= 0:
+        facts = self._known()
+        if facts is None or self._why_not(self._weights()) is not None or facts.freedom() <= 0:
             return frame
         return frame.join(self.estimates().frame().drop(columns=["term", "column", "weight"]))
 

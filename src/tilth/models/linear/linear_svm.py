@@ -117,8 +117,8 @@ class LinearSVC(MarginClassifier):
             self._require_separable(problem)
         if self.penalty == "l0" and problem.design.n_cols > MOST_COLUMNS:
             raise ValueError(
-                f"LinearSVC: penalty='l0' tries subsets of the columns, so it takes at most {MOST_COLUMNS} terms, found "
-                f"{problem.design.n_cols}; use penalty='l1', its convex stand-in."
+                f"LinearSVC: penalty='l0' tries subsets of the columns, so it takes at most {MOST_COLUMNS} terms, "
+                f"found {problem.design.n_cols}; use penalty='l1', its convex stand-in."
             )
         return super()._solve(problem)
 
