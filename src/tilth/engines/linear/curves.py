@@ -34,7 +34,6 @@ class Curve(Statistic):
 
     in_files: ClassVar[bool] = False
 
-
     weight: float
     value: float
     slope: Floats
