@@ -52,6 +52,7 @@ def test_each_point_is_the_fit_on_its_own(penalty, loss):
     problem = Problem(DenseDesign(X), y[loss], loss(), penalty)
     found = path(problem, 6, shortest=0.03, tol=1e-8)
     assert not found.coef[0].any()
+    assert found.complexity == pytest.approx([penalty.value(c) for c in found.coef])
     for i, strength in enumerate(found.strengths):
         alone = ProxNewton(tol=1e-8).solve(problem.with_penalty(penalty.times(strength)))
         assert found.weights(i).coef == pytest.approx(alone.weights.coef, abs=1e-5)

@@ -36,7 +36,7 @@ def conditions(problem, solution):
 
 PENALTIES = [
     L1(0.05), ElasticNet(0.1, ratio=0.4), MCP(0.1), SCAD(0.1), L0(0.02), L2(0.1),
-    GroupLasso(0.05, groups=tuple(j // 4 for j in range(60))),
+    GroupLasso(0.05, groups=tuple(j % 15 for j in range(60))),
 ]  # fmt: skip
 
 
@@ -70,6 +70,19 @@ def test_the_conditions_of_an_optimum_hold(penalty, place):
         coef[rng.integers(len(coef))] += rng.normal() * 10.0 ** -rng.integers(0, 4)
         near = problem.objective(Weights(coef, solution.weights.intercept))
         assert near >= solution.outcome.objective - 1e-9 or not penalty.convex
+
+
+@pytest.mark.parametrize("seed", range(10, 18))
+def test_a_count_of_weights_settles_also_where_newton_steps_fail(seed):
+    """Heavy tails: the model of a step and the loss disagree on which columns pay."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_t(1.5, size=(100, 20))
+    y = (X[:, :2].sum(axis=1) + rng.logistic(size=100) > 0).astype(np.float64)
+    problem = Problem(DenseDesign(X), y, Logistic(), L0(0.01))
+    solution = ProxNewton().solve(problem)
+    assert solution.outcome.converged
+    assert solution.outcome.n_iter < 60
+    assert conditions(problem, solution) < 1e-4
 
 
 def test_lasso_and_logistic_agree_with_scikit_learn():
@@ -177,6 +190,8 @@ def test_odd_columns_do_no_harm():
         assert solution.outcome.converged
         assert solution.weights.coef[5] == solution.weights.coef[6] == 0
         assert solution.outcome.objective < problem.objective(problem.start())
+    uneven = np.column_stack([x, np.full(80, 0.1)])  # whose mean is not exactly 0.1
+    assert ProxNewton().solve(Problem(DenseDesign(uneven), y, Squared(), L1(1e-17))).weights.coef[4] == 0
     nothing = ProxNewton().solve(Problem(DenseDesign(X), np.full(80, 3.0), Squared(), L1(0.01)))
     assert not nothing.weights.coef.any()
     assert float(nothing.weights.intercept) == pytest.approx(3.0)

@@ -93,3 +93,10 @@ def test_too_many_pairs_are_refused():
     y = np.arange(10_000.0)
     with pytest.raises(ValueError, match="too many to write out"):
         RankingSVM().fit(y[:, None], y)
+
+
+def test_errors_of_the_weights_are_refused():
+    X, grade, query = queries(20)
+    model = RankingSVM().fit(X, grade, group=query)
+    with pytest.raises(ValueError, match="a query is ranked as a whole"):
+        model.bootstrap_errors(X, grade)

@@ -17,7 +17,7 @@ from tilth.engines.linear.working_set import WorkingSet
 from tilth.engines.optimise.outcome import Outcome
 from tilth.params import declared
 from tilth.parts.losses import Squared
-from tilth.parts.penalties import Penalty
+from tilth.parts.penalties import NoPenalty, Penalty
 
 Floats = NDArray[np.float64]
 
@@ -25,8 +25,6 @@ Floats = NDArray[np.float64]
 MOST_KEPT, MOST_FRESH = 6000, 600
 #: The same for sparse columns, whose products are slower to make and whose descent is faster.
 MOST_KEPT_SPARSE, MOST_FRESH_SPARSE = 1000, 150
-#: Where no Newton step lowers the cost: least curvature of a row, as a share of the largest one.
-DAMPING = (0.0, 0.1, 1.0)
 #: Sweeps over the columns at work within one step.
 MOST_EPOCHS = 10_000
 
@@ -258,9 +256,14 @@ class SparseFit:
         return steps, point
 
     def _turn(self, problem: Problem, penalty: Penalty, point: _Point, score: int | None, tol: float) -> _Point:
-        """The weights of one score after a Newton step, or after a shorter one where that does not lower the cost."""
-        for damping in DAMPING:
-            step, slope = self._step(problem, penalty, point, score, tol, damping)
+        """The weights of one score after a Newton step.
+
+        Where that does not lower the cost: after a step without weights that come or go (a blind penalty), then after
+        one on a model whose rows have at least a share of the largest curvature there is.
+        """
+        tries = [(0.0, False), *([(0.0, True)] if penalty.blind else []), (0.1, False), (1.0, False)]
+        for damping, keep in tries:
+            step, slope = self._step(problem, penalty, point, score, tol, damping, keep)
             if self._flat:  # the model is the loss itself
                 return point.moved(step) if step.change.any() or step.shift else point
             after = _search(problem, point, step, slope)
@@ -280,9 +283,19 @@ class SparseFit:
         return there if _cost(problem, there) < _cost(problem, point) else point
 
     def _step(
-        self, problem: Problem, penalty: Penalty, point: _Point, score: int | None, tol: float, damping: float
+        self,
+        problem: Problem,
+        penalty: Penalty,
+        point: _Point,
+        score: int | None,
+        tol: float,
+        damping: float,
+        keep: bool,
     ) -> tuple[_Step, float]:
-        """The Newton step of the weights of one score, and the slope of the loss along it."""
+        """The Newton step of the weights of one score, and the slope of the loss along it.
+
+        ``keep``: only of weights that are not zero, which a blind penalty does not pull at.
+        """
         columns, places = self._working.columns, self._working.places
         w = np.ascontiguousarray(of_score(point.w[places], score))
         rows = np.ascontiguousarray(of_score(problem.row_slopes(point.eta), score))
@@ -294,8 +307,8 @@ class SparseFit:
         live = np.arange(len(w))
         if not self._flat:  # new cross products are needed: only of columns that may move
             eager = lone_moves(penalty, w, slope, columns.squares(h)) if penalty.blind else penalty.violation(w, slope)
-            live = np.flatnonzero(penalty.whole((w != 0) | (eager > 0)))
-            columns, penalty = columns.some(live), penalty.pick(live, len(w))
+            live = np.flatnonzero(w if keep else penalty.whole((w != 0) | (eager > 0)))
+            columns, penalty = columns.some(live), NoPenalty() if keep else penalty.pick(live, len(w))
         start, tilt, middle = w[live], slope[live], None if mean is None else mean[live]
         rule = rule_of(penalty, columns, h)
         if len(live) <= (self._most_kept if self._flat else self._most_fresh):

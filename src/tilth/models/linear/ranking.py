@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from tilth.base import Assumption, Card, Complexity, Traits, whole_or_nothing
 from tilth.base.target import check_weight, numbers_of, one_dimensional, split_target
 from tilth.engines.linear.problem import Problem
+from tilth.models.linear.estimates import Estimates
 from tilth.models.linear.linear_model import LinearRegressorModel
 from tilth.params import check_params, declared, param
 from tilth.parts.losses import Loss
@@ -181,6 +182,13 @@ class RankingSVM(LinearRegressorModel):
         weight = check_weight(sample_weight, raw.n_rows, owner)
         of_pair = None if weight is None else weight[better // (scores.shape[1] if scores.ndim == 2 else 1)]
         return float(np.average(np.where(lead > 0, 1.0, np.where(lead == 0, 0.5, 0.0)), weights=of_pair))
+
+    def bootstrap_errors(self, X: Any, y: Any, n: int = 200, **options: Any) -> Estimates:
+        """Refused: rows of a query belong together, and single rows are what the bootstrap draws."""
+        raise ValueError(
+            "RankingSVM: the errors of the weights are not known, because a query is ranked as a whole; fit it on queries "
+            "drawn with replacement, and look at how coef_ varies."
+        )
 
     def _cost_text(self) -> str:
         return f"C x hinge of the pairs of a query, C = {self.C:g} [C], + l2 penalty"
