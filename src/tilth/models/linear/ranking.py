@@ -186,8 +186,8 @@ class RankingSVM(LinearRegressorModel):
     def bootstrap_errors(self, X: Any, y: Any, n: int = 200, **options: Any) -> Estimates:
         """Refused: rows of a query belong together, and single rows are what the bootstrap draws."""
         raise ValueError(
-            "RankingSVM: the errors of the weights are not known, because a query is ranked as a whole; fit it on queries "
-            "drawn with replacement, and look at how coef_ varies."
+            "RankingSVM: the errors of the weights are not known, because a query is ranked as a whole; fit it on "
+            "queries drawn with replacement, and look at how coef_ varies."
         )
 
     def _cost_text(self) -> str:
