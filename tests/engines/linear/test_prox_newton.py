@@ -17,7 +17,7 @@ from tilth.engines.linear.prox_newton import ProxNewton, duality_gap, last_gap
 from tilth.engines.linear.solver import choose, solve
 from tilth.parts.class_losses import Logistic, Softmax
 from tilth.parts.losses import Absolute, Huber, Poisson, Squared
-from tilth.parts.penalties import L0, L1, L2, MCP, SCAD, ElasticNet, GroupLasso
+from tilth.parts.penalties import L0, L1, L2, MCP, SCAD, ElasticNet, GroupLasso, NoPenalty
 
 
 def numbers(n=120, p=60, seed=0):
@@ -191,7 +191,7 @@ def test_odd_columns_do_no_harm():
         assert solution.weights.coef[5] == solution.weights.coef[6] == 0
         assert solution.outcome.objective < problem.objective(problem.start())
     uneven = np.column_stack([x, np.full(80, 0.1)])  # whose mean is not exactly 0.1
-    assert ProxNewton().solve(Problem(DenseDesign(uneven), y, Squared(), L1(1e-17))).weights.coef[4] == 0
+    assert ProxNewton().solve(Problem(DenseDesign(uneven), y, Squared(), NoPenalty())).weights.coef[4] == 0
     nothing = ProxNewton().solve(Problem(DenseDesign(X), np.full(80, 3.0), Squared(), L1(0.01)))
     assert not nothing.weights.coef.any()
     assert float(nothing.weights.intercept) == pytest.approx(3.0)
@@ -215,6 +215,19 @@ def test_it_says_what_it_cannot_do_and_is_chosen_by_itself():
     assert solver.name == "prox-newton"
     assert "corners" in why
     assert solve(Problem(DenseDesign(X), y, Huber(delta=1.0), SCAD(0.1))).outcome.solver == "prox-newton"
+
+
+@pytest.mark.parametrize("most", [10_000, 0])
+def test_a_tolerance_that_rounding_does_not_allow_ends_all_the_same(most, monkeypatch):
+    for limit in ("MOST_KEPT", "MOST_FRESH"):
+        monkeypatch.setattr(prox_newton, limit, most)
+    X, y = numbers()
+    for loss, target in targets(y):
+        problem = Problem(DenseDesign(X), target, loss, L1(0.01))
+        solution = ProxNewton(tol=1e-300).solve(problem)
+        assert conditions(problem, solution) < 1e-8
+        assert "max_iter" not in solution.outcome.stopped
+        assert solution.outcome.converged == (solution.outcome.violation == 0)
 
 
 def test_a_run_that_is_cut_short_does_not_claim_to_have_converged():

@@ -25,6 +25,20 @@ Floats = NDArray[np.float64]
 LOOK_BACK = 5
 
 
+class Patience:
+    """Runs out when a number has not fallen by a tenth for so many looks: rounding leaves no better answer."""
+
+    def __init__(self, looks: int) -> None:
+        self._looks, self._waited, self._least = looks, 0, np.inf
+
+    def out(self, value: float) -> bool:
+        """Look at the next value."""
+        better = value < 0.9 * self._least
+        self._waited = 0 if better else self._waited + 1
+        self._least = min(value, self._least)
+        return self._waited >= self._looks
+
+
 @dataclass(frozen=True)
 class Rule:
     """A penalty as the compiled descent takes it."""
@@ -88,8 +102,8 @@ class GramModel:
 
     def solve(self, tol: float, epochs: int) -> Floats:
         """Sweeps of descent; in between, where the signs seem to have settled, all of them at once."""
-        penalty, done, burst = self.rule.penalty, 0, 40
-        while done < epochs:
+        penalty, done, burst, patience = self.rule.penalty, 0, 40, Patience(10)
+        while done < epochs and not patience.out(self.violation()):
             ran, change = _core.coordinate_gram(self.gram, self.slope, self.w, *self.rule.arguments(burst, 0.5 * tol))
             done += ran
             if change <= tol and self.violation() <= tol:
@@ -170,9 +184,9 @@ class RowsModel:
 
     def solve(self, tol: float, epochs: int) -> Floats:
         """Sweeps of descent, extrapolated (Anderson) when that lowers the cost."""
-        done, burst = 0, 10
+        done, burst, patience = 0, 10, Patience(20)
         trail = [self.w.copy()]
-        while done < epochs:
+        while done < epochs and not patience.out(self.violation()):
             self._columns.descend(
                 self._h, self._curve, self._mean, self._r, self.w, *self._rule.arguments(burst, 0.5 * tol)
             )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tilth.engines.linear.blas import one_thread
 from tilth.engines.linear.design import DenseDesign
-from tilth.engines.linear.local_model import LOOK_BACK, GramModel, RowsModel, extrapolated, rule_of
+from tilth.engines.linear.local_model import LOOK_BACK, GramModel, Patience, RowsModel, extrapolated, rule_of
 from tilth.engines.linear.problem import Problem, Solution, Weights
 from tilth.engines.linear.solver import Solver
 from tilth.engines.linear.working_set import WorkingSet
@@ -150,7 +150,7 @@ class SparseFit:
         problem = self._problem.with_penalty(penalty)
         point, slopes = self._enter(problem, start)
         trace: dict[str, list[float]] = {"violation": [], "objective": [], "columns": [], "gap": []}
-        n_steps, stopped = 0, "max_iter reached"
+        n_steps, stopped, patience = 0, "max_iter reached", Patience(5)
         while True:
             rows = problem.row_slopes(point.eta)
             g, slopes = self._all_slopes(rows) if slopes is None else slopes, None
@@ -172,8 +172,8 @@ class SparseFit:
             inner = max(0.5 * goal, 0.2 * worst) if grown else 0.5 * goal
             steps, after = self._work(problem, point, inner, max_iter - n_steps)
             n_steps += steps
-            if after is point and not grown:
-                stopped = "no step lowers the cost any more"
+            if not grown and (after is point or patience.out(worst)):
+                stopped = "rounding leaves no better answer"
                 break
             point = after
         converged = worst <= goal
@@ -233,7 +233,7 @@ class SparseFit:
         places = self._working.places
         penalty = problem.penalty.pick(places, len(first.w))
         scores: list[int | None] = list(range(problem.loss.n_scores)) if self._several else [None]
-        point, steps, stalled, least = first, 0, 0, np.inf
+        point, steps, patience = first, 0, Patience(20)
         trail: list[Floats] = []
         while steps < max_iter:
             before = point
@@ -246,8 +246,7 @@ class SparseFit:
             g = np.stack([self._working.columns.back(np.ascontiguousarray(r)) for r in np.atleast_2d(rows.T)], axis=1)
             violations = penalty.violation(point.w[places], g.reshape(len(places), *rows.shape[1:]))
             worst = max(float(violations.max(initial=0.0)), _bias_slope(problem, rows))
-            stalled, least = (0, worst) if worst < 0.9 * least else (stalled + 1, least)
-            if worst <= tol or stalled > 20:
+            if worst <= tol or patience.out(worst):
                 break
             if self._several:
                 trail.append(np.concatenate([point.w[places].ravel(), point.bias]))
