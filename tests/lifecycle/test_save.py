@@ -93,7 +93,7 @@ def fitted(cls: type[Estimator], **params: Any) -> Any:
     rows = rows_for(cls)
     target: Any = None
     if issubclass(cls, Regressor):
-        target = np.linspace(0.5, 5, len(rows))
+        target = np.linspace(0.5, 4.5, len(rows))
     elif issubclass(cls, Classifier):
         target = labels(rows)
     with warnings.catch_warnings():
