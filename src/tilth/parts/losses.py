@@ -60,6 +60,11 @@ class Loss(Part):
         """Scores per row."""
         return 1
 
+    @property
+    def in_pieces(self) -> bool:
+        """Whether :meth:`pieces` gives something; asked of the class, because to build them is a pass over the rows."""
+        return type(self).pieces is not Loss.pieces
+
     def value(self, y: Any, eta: Floats) -> Floats:
         """Loss of each row."""
         raise NotImplementedError

@@ -39,6 +39,11 @@ class Penalty(Part):
         doc="lambda: how much the penalty counts beside the mean loss.",
     )  # fmt: skip
 
+    @classmethod
+    def priced(cls, strength: float, **shape: float) -> Penalty:
+        """This penalty, or none where its strength is zero: then weights must be unique without it."""
+        return cls(strength=strength, **shape) if strength > 0 else NoPenalty()
+
     def value(self, w: Floats) -> float:
         """Penalty of the weights."""
         raise NotImplementedError

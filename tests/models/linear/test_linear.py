@@ -100,7 +100,7 @@ def test_a_margin_is_no_probability():
         (LinearClassifier(loss=Absolute()), TWO, "is a loss of numbers.*use LinearRegressor"),
         (LinearClassifier(loss=Softmax(k=4)), MANY, "has 4 scores, and y has 3 classes"),
         (LinearRegressor(loss="cubic"), Y, "loss must be one of 'squared_error'"),
-        (LinearRegressor(penalty="l3"), Y, "penalty must be one of 'none'"),
+        (LinearRegressor(penalty="l3"), Y, "penalty must be one of 'l2'"),
         (LinearRegressor(solver="magic"), Y, "There is no solver 'magic'"),
         (LinearRegressor(loss="poisson"), Y, "not negative"),
         (LinearRegressor(loss=Absolute(), solver="closed form"), Y, "solves for squared loss only"),

@@ -13,7 +13,6 @@ from tilth.engines.linear.problem import Problem, Solution, Weights
 from tilth.engines.linear.solver import Solver
 from tilth.engines.optimise.outcome import Outcome
 from tilth.params import declared, param
-from tilth.parts.losses import Loss
 from tilth.parts.penalties import L2
 from tilth.parts.pieces import Pieces
 
@@ -54,7 +53,7 @@ class DualCoordinate(Solver):
 
     def refuses(self, problem: Problem) -> str | None:
         """One score, pieces, L2."""
-        if type(problem.loss).pieces is Loss.pieces or problem.loss.n_scores > 1 or problem.loss.serves == "order":
+        if not problem.loss.in_pieces or problem.loss.n_scores > 1 or problem.loss.serves == "order":
             return "needs a loss of one score made of straight and square pieces, such as the hinge"
         if not isinstance(problem.penalty, L2) or problem.penalty.strength <= 0:
             return "needs an L2 penalty"

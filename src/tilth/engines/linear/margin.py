@@ -72,7 +72,7 @@ class MarginNewton(Solver):
 
     def refuses(self, problem: Problem) -> str | None:
         """Pieces, and a penalty that is none, L2 or L1."""
-        if not _has_pieces(problem):
+        if not problem.loss.in_pieces:
             return "needs a loss made of straight and square pieces, such as hinges"
         if not isinstance(problem.penalty, (NoPenalty, L2, L1)):
             return "takes no penalty but L2 and L1"
@@ -126,13 +126,6 @@ def _turns(problem: Problem) -> bool:
     """Whether there are fewer rows than columns, so that the rows span all weights that an L2 penalty leaves."""
     n, p = problem.design.n_rows, problem.design.n_cols
     return isinstance(problem.penalty, L2) and problem.penalty.strength > 0 and n < p and n * p <= _TURNED_CELLS
-
-
-def _has_pieces(problem: Problem) -> bool:
-    """Whether the loss says so: asked of its class, because building the pieces costs a pass over the rows."""
-    from tilth.parts.losses import Loss
-
-    return type(problem.loss).pieces is not Loss.pieces
 
 
 # ---------------------------------------------------------------------------------------------------------- the rounds

@@ -12,7 +12,6 @@ from tilth.engines.linear.problem import Problem, Solution, Weights
 from tilth.engines.linear.solver import Solver
 from tilth.engines.optimise.outcome import Outcome
 from tilth.params import declared
-from tilth.parts.losses import Loss
 from tilth.parts.penalties import L1, NoPenalty
 from tilth.parts.pieces import Pieces
 
@@ -25,7 +24,7 @@ FEW_ROWS, MANY_COLUMNS = 1_000, 1_500
 
 def straight(problem: Problem) -> bool:
     """Whether the loss is made of straight pieces only."""
-    return type(problem.loss).pieces is not Loss.pieces and not problem.loss.smooth
+    return problem.loss.in_pieces and not problem.loss.smooth
 
 
 def suits_program(problem: Problem) -> bool:

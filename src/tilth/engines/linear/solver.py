@@ -75,7 +75,7 @@ def choose(problem: Problem, solver: Any = "auto", **settings: Any) -> tuple[Sol
     """The solver named, or the first that fits, and why; ``settings`` are tol and max_iter where not None."""
     settings = {name: value for name, value in settings.items() if value is not None}
     if isinstance(solver, Solver):
-        chosen, why = solver, "asked for"
+        chosen, why = replace(solver, **settings), "asked for"
     elif solver != "auto":
         known = solvers()
         if solver not in known:

@@ -12,7 +12,7 @@ from tilth.models.linear.linear_model import LinearRegressorModel
 from tilth.params import declared, param
 from tilth.parts.families import Family, family_of
 from tilth.parts.losses import Gamma, Loss, Poisson, PowerVariance, Squared, Tweedie
-from tilth.parts.penalties import L2, NoPenalty, Penalty
+from tilth.parts.penalties import L2, Penalty
 
 Floats = NDArray[np.float64]
 
@@ -38,7 +38,7 @@ class GeneralisedLinearModel(LinearRegressorModel):
     )
 
     def _penalty(self, total: float) -> Penalty:
-        return L2(strength=self.alpha) if self.alpha > 0 else NoPenalty()
+        return L2.priced(self.alpha)
 
     def _cost_text(self) -> str:
         return "half the mean deviance" + (f" + {self.alpha:g} / 2 |w|^2 [alpha]" if self.alpha > 0 else "")
@@ -56,23 +56,18 @@ class GeneralisedLinearModel(LinearRegressorModel):
     def deviance(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Mean deviance: 2 (log-likelihood of perfect means - that of the predicted ones) per unit of dispersion."""
         rows, target, weight = self._seen(X, y, sample_weight)
-        self._refuse(target)
+        self._require_target(self._loss(), target)
         return float(np.average(self._likelihood().deviance(target, self.values(rows)), weights=weight))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """D^2 = 1 - deviance / deviance of the best constant: for normal errors R^2."""
         rows, target, weight = self._seen(X, y, sample_weight)
-        self._refuse(target)
+        self._require_target(self._loss(), target)
         family = self._likelihood()
         middle = np.full(len(target), np.average(target, weights=weight))
         null = float(np.average(family.deviance(target, middle), weights=weight))
         left = float(np.average(family.deviance(target, self.values(rows)), weights=weight))
         return 1.0 - left / null if null > 0 else float(left == 0)
-
-    def _refuse(self, target: Any) -> None:
-        wrong = self._loss().problem(target)
-        if wrong is not None:
-            raise ValueError(f"{type(self).__name__}: {wrong}")
 
 
 @declared

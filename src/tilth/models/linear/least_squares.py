@@ -18,7 +18,7 @@ from tilth.engines.linear.solver import choose
 from tilth.models.linear.linear_model import LinearRegressorModel
 from tilth.params import declared, param
 from tilth.parts.losses import Loss, Squared
-from tilth.parts.penalties import L2, NoPenalty, Penalty
+from tilth.parts.penalties import L2, Penalty
 
 _REPORT = "assumption_report"
 ASSUMPTIONS = (
@@ -163,7 +163,7 @@ class Ridge(LeastSquares):
     )
 
     def _penalty(self, total: float) -> Penalty:
-        return L2(strength=self.alpha / total) if self.alpha > 0 else NoPenalty()
+        return L2.priced(self.alpha / total)
 
     def _cost_text(self) -> str:
         return f"squared error + {self.alpha:g} |w|^2 [alpha]"

@@ -15,7 +15,7 @@ from tilth.errors import warn_model
 from tilth.models.linear.margin_model import MarginClassifier
 from tilth.params import declared, param
 from tilth.parts.losses import Loss, Squared
-from tilth.parts.penalties import L2, NoPenalty, Penalty
+from tilth.parts.penalties import L2, Penalty
 
 Floats = NDArray[np.float64]
 
@@ -64,7 +64,7 @@ class LeastSquaresClassifier(MarginClassifier):
         return Squared()
 
     def _penalty(self, total: float) -> Penalty:
-        return L2(strength=self.alpha / total) if self.alpha > 0 else NoPenalty()
+        return L2.priced(self.alpha / total)
 
     def _problem(self, table: Any, target: Any, weight: Floats | None) -> Problem:
         codes, k = np.asarray(target), len(self.classes_)

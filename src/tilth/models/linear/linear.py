@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
 from tilth.base import Assumption, Card, Complexity, Traits
-from tilth.models.linear.linear_model import LinearRegressorModel, named_part
+from tilth.models.linear.linear_model import PENALTIES, LinearRegressorModel, named_part, penalty_by_word
 from tilth.models.linear.probability_model import LinearProbabilityModel, several
 from tilth.params import declared, param
 from tilth.parts.class_losses import Exponential, Logistic, OneVersusAll, SigmoidLoss, Softmax
 from tilth.parts.losses import NAMED as NUMBER_LOSSES
 from tilth.parts.losses import Loss
-from tilth.parts.penalties import L1, L2, ElasticNet, NoPenalty, Penalty
+from tilth.parts.penalties import Penalty
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,19 +29,9 @@ CLASS_LOSSES: dict[str, Callable[[], Loss]] = {
     "exponential": Exponential,
     "probit": SigmoidLoss,
 }
-PENALTIES: dict[str, Callable[[float], Penalty]] = {
-    "none": lambda strength: NoPenalty(),
-    "l2": lambda strength: L2(strength=strength),
-    "l1": lambda strength: L1(strength=strength),
-    "elasticnet": lambda strength: ElasticNet(strength=strength),
-}
 ASSUMPTIONS = (Assumption("The score is linear in the columns.", "Bends and interactions are missed."),)
 COST = Complexity("O(n p) per round, or O(n p^2) for a closed form and Newton", "O(p k)", "O(p^2)")
 SOURCES = ("Vapnik 1998, Statistical learning theory: risk minimisation",)
-
-
-def _penalty(given: Any, strength: float) -> Penalty:
-    return given if isinstance(given, Penalty) else PENALTIES[given](strength)
 
 
 @declared
@@ -67,7 +57,7 @@ class LinearRegressor(LinearRegressorModel):
     loss: Any = param(
         "squared_error", options=tuple(NUMBER_LOSSES), also=(Loss,), doc="Cost of a wrong number: a word or a loss."
     )
-    penalty: Any = param("none", options=tuple(PENALTIES), also=(Penalty,), doc="Cost of weights: a word or a penalty.")
+    penalty: Any = param("none", options=PENALTIES, also=(Penalty,), doc="Cost of weights: a word or a penalty.")
     strength: float = param(1.0, low=0, scale="log", tune=(1e-4, 1e2), doc="lambda of a penalty given by a word.")
 
     def _loss(self) -> Loss:
@@ -80,7 +70,7 @@ class LinearRegressor(LinearRegressorModel):
         return loss
 
     def _penalty(self, total: float) -> Penalty:
-        return _penalty(self.penalty, self.strength)
+        return penalty_by_word(self.penalty, self.strength)
 
     def _cost_text(self) -> str:
         return _cost_text(self.loss, self.penalty)
@@ -129,7 +119,7 @@ class LinearClassifier(LinearProbabilityModel):
     loss: Any = param(
         "log_loss", options=tuple(CLASS_LOSSES), also=(Loss,), doc="Cost of a wrong score: a word or a loss of classes."
     )
-    penalty: Any = param("none", options=tuple(PENALTIES), also=(Penalty,), doc="Cost of weights: a word or a penalty.")
+    penalty: Any = param("none", options=PENALTIES, also=(Penalty,), doc="Cost of weights: a word or a penalty.")
     strength: float = param(1.0, low=0, scale="log", tune=(1e-4, 1e2), doc="lambda of a penalty given by a word.")
 
     def _loss(self) -> Loss:
@@ -149,7 +139,7 @@ class LinearClassifier(LinearProbabilityModel):
         return loss
 
     def _penalty(self, total: float) -> Penalty:
-        return _penalty(self.penalty, self.strength)
+        return penalty_by_word(self.penalty, self.strength)
 
     def _border(self) -> float:
         return super()._border() if _is_probability(self._loss()) else 0.0
@@ -185,7 +175,7 @@ class LinearClassifier(LinearProbabilityModel):
 
 
 def _cost_text(loss: Any, penalty: Any) -> str:
-    return f"mean {loss} [loss]" + ("" if penalty == "none" else f" + {penalty} [penalty]")
+    return f"mean {loss} [loss]" + ("" if penalty in ("none", None) else f" + {penalty} [penalty]")
 
 
 def Linear(*, loss: Any = "squared_error", **settings: Any) -> LinearRegressor | LinearClassifier:

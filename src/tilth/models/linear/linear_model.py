@@ -24,7 +24,7 @@ from tilth.errors import warn_model
 from tilth.models.linear.inference import Inferential
 from tilth.params import declared, param
 from tilth.parts.losses import Loss
-from tilth.parts.penalties import NoPenalty, Penalty
+from tilth.parts.penalties import L1, L2, ElasticNet, NoPenalty, Penalty
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,12 +95,15 @@ class LinearModel(Inferential):
 
     def _problem(self, table: Any, target: Any, weight: Floats | None) -> Problem:
         loss = self._loss().adapted(target, weight)
-        wrong = loss.problem(target)
-        if wrong is not None:
-            raise ValueError(f"{type(self).__name__}: {wrong}")
+        self._require_target(loss, target)
         total = float(len(target) if weight is None else weight.sum())
         penalty = self._penalty(total).adapted(self.terms_.owners)
         return Problem(self.terms_.design(table), target, loss, penalty, weight, self.fit_intercept)
+
+    def _require_target(self, loss: Loss, target: Any) -> None:
+        wrong = loss.problem(target)
+        if wrong is not None:
+            raise ValueError(f"{type(self).__name__}: {wrong}")
 
     def _solve(self, problem: Problem) -> Solution:
         return solve(problem, self.solver, self._start(problem), tol=self.tol, max_iter=self.max_iter)
@@ -215,6 +218,21 @@ def named_part(given: Any, kind: type, named: dict[str, Callable[[], Any]], what
     return named[given]()
 
 
+#: Words for penalties.
+PENALTIES = ("l2", "l1", "elasticnet", "none", None)
+
+
+def penalty_by_word(given: Any, strength: float, l1_ratio: float = 0.5) -> Penalty:
+    """A penalty by its word and strength; a part is taken as it is."""
+    if isinstance(given, Penalty):
+        return given
+    if given in ("none", None):
+        return NoPenalty()
+    if given == "elasticnet":
+        return ElasticNet.priced(strength, ratio=l1_ratio)
+    return (L2 if given == "l2" else L1).priced(strength)
+
+
 @declared
 class LinearRegressorModel(LinearModel, Regressor):
     """A number from the score; ``coef_`` [p], or [m, p] for m targets."""
@@ -291,7 +309,7 @@ class LinearClassifierModel(LinearModel, Classifier):
     def learn(self, table: Any, target: Any, weight: Floats | None) -> None:
         """Minimise the cost over all rows; a single class needs no weights."""
         if len(self.classes_) < 2:
-            self.terms_ = Terms.of(table, reference=not self._penalised())
+            self.terms_ = self._terms(table, weight)
             self.centre_ = np.zeros(len(self.terms_.names))
             self.outcome_ = Outcome("none", True, 0, 0.0, 0.0, stopped="there is one class only")
             self._keep(Weights(np.zeros(len(self.centre_)), np.zeros(())))

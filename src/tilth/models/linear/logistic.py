@@ -12,11 +12,12 @@ from tilth.base import Assumption, Card, Complexity, Traits
 from tilth.base.passes import Passes
 from tilth.base.target import class_weights
 from tilth.engines.linear.chunked import solve_in_rounds
+from tilth.models.linear.linear_model import PENALTIES, penalty_by_word
 from tilth.models.linear.probability_model import LinearProbabilityModel, several
 from tilth.params import declared, param
 from tilth.parts.class_losses import Logistic, OneVersusAll, SigmoidLoss, Softmax
 from tilth.parts.losses import Loss
-from tilth.parts.penalties import L1, L2, ElasticNet, NoPenalty, Penalty
+from tilth.parts.penalties import Penalty
 from tilth.parts.sigmoids import NAMED as SIGMOIDS
 from tilth.parts.sigmoids import LogisticSigmoid, UnitSigmoid
 
@@ -28,22 +29,32 @@ ASSUMPTIONS = (
     Assumption("No column is a combination of the others.", "Without a penalty the weights are not unique."),
 )
 COST = Complexity("O(n p^2) per Newton step", "O(p k)", "O(p^2)")
-PENALTIES = ("l2", "l1", "elasticnet", "none", None)
-
-
-def penalty_by_word(given: Any, strength: float, l1_ratio: float) -> Penalty:
-    """A penalty by its word; a part is taken as it is."""
-    if isinstance(given, Penalty):
-        return given
-    if given in ("none", None):
-        return NoPenalty()
-    if given == "elasticnet":
-        return ElasticNet(strength=strength, ratio=l1_ratio)
-    return L2(strength=strength) if given == "l2" else L1(strength=strength)
 
 
 @declared
-class LogisticRegression(LinearProbabilityModel):
+class PricedByC(LinearProbabilityModel):
+    """C x cost of the rows + penalty: the larger C, the more the rows count."""
+
+    penalty: Any = param("l2", options=PENALTIES, also=(Penalty,), doc="What large weights cost: a word or a penalty.")
+    C: float = param(
+        1.0, low=0, low_open=True, scale="log", tune=(1e-3, 1e3), doc="Weight of the data beside the penalty."
+    )
+    l1_ratio: float = param(0.5, low=0, high=1, doc="Share of L1 in 'elasticnet'.")
+
+    def _penalty(self, total: float) -> Penalty:
+        return penalty_by_word(self.penalty, 1.0 / (self.C * total), self.l1_ratio)
+
+    def _priced(self, cost: str) -> str:
+        """The cost in words."""
+        if isinstance(self.penalty, Penalty):
+            return f"mean {cost} + {self.penalty!r} [penalty]"
+        if self.penalty in ("none", None):
+            return cost
+        return f"C x {cost} + {self.penalty} penalty, C = {self.C:g} [C, penalty]"
+
+
+@declared
+class LogisticRegression(PricedByC):
     """P(y = 1 | x) = 1 / (1 + e^-(w.x + b)); for k classes P(c | x) = e^(s_c) / sum_j e^(s_j) with s_c = w_c.x + b_c.
 
     Cost: C sum_i log-loss_i + penalty(w), where "l2" is |w|^2 / 2: C = 1 / alpha for a Gaussian prior of precision
@@ -66,11 +77,6 @@ class LogisticRegression(LinearProbabilityModel):
     )
     fold: ClassVar[Any] = "rounds"
 
-    penalty: Any = param("l2", options=PENALTIES, also=(Penalty,), doc="What large weights cost: a word or a penalty.")
-    C: float = param(
-        1.0, low=0, low_open=True, scale="log", tune=(1e-3, 1e3), doc="Weight of the data beside the penalty."
-    )
-    l1_ratio: float = param(0.5, low=0, high=1, doc="Share of L1 in 'elasticnet'.")
     multi_class: str = param(
         "softmax", options=("softmax", "ovr"), doc="More than two classes: jointly, or one against all."
     )
@@ -80,9 +86,6 @@ class LogisticRegression(LinearProbabilityModel):
         if k <= 2:
             return Logistic()
         return Softmax(k=k) if self.multi_class == "softmax" else OneVersusAll(k=k)
-
-    def _penalty(self, total: float) -> Penalty:
-        return penalty_by_word(self.penalty, 1.0 / (self.C * total), self.l1_ratio)
 
     def learn_in_rounds(self, passes: Passes, table: Any, target: NDArray[Any]) -> None:
         """Minimise the cost over all chunks: a pass for every step."""
@@ -116,7 +119,7 @@ class LogisticRegression(LinearProbabilityModel):
         self._finish(found.solution)
 
     def _cost_text(self) -> str:
-        return _cost_text("log-loss", self.penalty, self.C)
+        return self._priced("log-loss")
 
 
 def _weigh(of_class: Floats, target: NDArray[Any], weight: Floats | None) -> Floats:
@@ -125,7 +128,7 @@ def _weigh(of_class: Floats, target: NDArray[Any], weight: Floats | None) -> Flo
 
 
 @declared
-class BinaryRegression(LinearProbabilityModel):
+class BinaryRegression(PricedByC):
     """P(y = 1 | x) = F(w.x + b) for a sigmoid F: the logistic function, the normal distribution function (probit), ...
 
     ``link`` is a word or a sigmoid from 0 to 1. Heavy tails (cauchit, Student's t) let odd rows pull less, but the cost
@@ -152,20 +155,13 @@ class BinaryRegression(LinearProbabilityModel):
     penalty: Any = param(
         "none", options=PENALTIES, also=(Penalty,), doc="What large weights cost: a word or a penalty."
     )
-    C: float = param(
-        1.0, low=0, low_open=True, scale="log", tune=(1e-3, 1e3), doc="Weight of the data beside the penalty."
-    )
-    l1_ratio: float = param(0.5, low=0, high=1, doc="Share of L1 in 'elasticnet'.")
 
     def _loss(self) -> Loss:
         plain = self.link == "logit" or isinstance(self.link, LogisticSigmoid)
         return several(Logistic() if plain else SigmoidLoss(sigmoid=self.link), len(self.classes_))
 
-    def _penalty(self, total: float) -> Penalty:
-        return penalty_by_word(self.penalty, 1.0 / (self.C * total), self.l1_ratio)
-
     def _cost_text(self) -> str:
-        return _cost_text("cross-entropy of F(w.x + b)", self.penalty, self.C)
+        return self._priced("cross-entropy of F(w.x + b)")
 
 
 @declared
@@ -185,9 +181,3 @@ class ProbitRegression(BinaryRegression):
     )
 
     link: Any = param("probit", options=("probit",), doc="The normal distribution function.")
-
-
-def _cost_text(loss: str, penalty: Any, C: float) -> str:
-    if isinstance(penalty, Penalty):
-        return f"mean {loss} + {penalty!r} [penalty]"
-    return loss if penalty in ("none", None) else f"C x {loss} + {penalty} penalty, C = {C:g} [C, penalty]"

@@ -261,8 +261,7 @@ def neuron_table() -> pd.DataFrame:
         ("sign", "max(0, -z s): only wrong rows", "one wrong row at a time", "a class", "Perceptron", "PerceptronLoss"),
         ("sigmoid", "cross-entropy", "gradient of all rows", "a probability", "LogisticRegression", "Logistic"),
         ("identity", "squared error", "closed form", "a number", "LinearRegression", "Squared"),
-        ("identity, then sign", "squared error on +1, -1", "closed form", "a class", "LeastSquaresClassifier",
-        "Squared"), ("sign", "max(0, 1 - z s) + |w|^2 / 2C", "quadratic program", "a class and a margin", "LinearSVC",
-        "Hinge"),
-    ]  # fmt: skip
+        ("sign", "squared error on +1, -1", "closed form", "a class", "LeastSquaresClassifier", "Squared"),
+        ("sign", "max(0, 1 - z s) + |w|^2 / 2C", "quadratic program", "a class and a margin", "LinearSVC", "Hinge"),
+    ]
     return pd.DataFrame(rows, columns=["activation", "cost", "learning", "gives", "same as", "loss"])

@@ -13,7 +13,7 @@ from tilth.engines.linear.design import Terms
 from tilth.models.linear.linear_model import LinearRegressorModel
 from tilth.params import declared, param
 from tilth.parts.losses import Loss, Squared
-from tilth.parts.penalties import L2, NoPenalty, Penalty
+from tilth.parts.penalties import L2, Penalty
 
 Floats = NDArray[np.float64]
 
@@ -68,7 +68,7 @@ class PolynomialRegression(LinearRegressorModel):
         return Squared()
 
     def _penalty(self, total: float) -> Penalty:
-        return L2(strength=self.alpha / total) if self.alpha > 0 else NoPenalty()
+        return L2.priced(self.alpha / total)
 
     def _cost_text(self) -> str:
         return f"squared error of a polynomial of degree {self.degree} [degree]"
@@ -117,7 +117,7 @@ class BasisRegression(LinearRegressorModel):
         return Squared()
 
     def _penalty(self, total: float) -> Penalty:
-        return L2(strength=self.alpha / total) if self.alpha > 0 else NoPenalty()
+        return L2.priced(self.alpha / total)
 
     def _cost_text(self) -> str:
         return "squared error of a sum of functions [basis]"

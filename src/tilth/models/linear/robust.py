@@ -16,7 +16,7 @@ from tilth.engines.linear.solver import solve
 from tilth.models.linear.linear_model import LinearRegressorModel
 from tilth.params import declared, param
 from tilth.parts.losses import Absolute, Huber, Loss, Quantile, quantile
-from tilth.parts.penalties import L1, L2, NoPenalty, Penalty
+from tilth.parts.penalties import L1, L2, Penalty
 
 Floats = NDArray[np.float64]
 
@@ -54,7 +54,7 @@ class LeastAbsoluteDeviations(LinearRegressorModel):
         return Absolute()
 
     def _penalty(self, total: float) -> Penalty:
-        return L1(strength=self.alpha) if self.alpha > 0 else NoPenalty()
+        return L1.priced(self.alpha)
 
     def _cost_text(self) -> str:
         return "absolute error" + (f" + {self.alpha:g} sum |w| [alpha]" if self.alpha else "")
@@ -96,7 +96,7 @@ class QuantileRegressor(LinearRegressorModel):
         return Quantile(q=self.quantile)
 
     def _penalty(self, total: float) -> Penalty:
-        return L1(strength=self.alpha) if self.alpha > 0 else NoPenalty()
+        return L1.priced(self.alpha)
 
     def _cost_text(self) -> str:
         return f"pinball loss of the {self.quantile:g}-quantile [quantile] + {self.alpha:g} sum |w| [alpha]"
@@ -131,7 +131,7 @@ class HuberRegressor(LinearRegressorModel):
         return Huber(delta=self.epsilon * getattr(self, "scale_", 1.0))
 
     def _penalty(self, total: float) -> Penalty:
-        return L2(strength=self.alpha / total) if self.alpha > 0 else NoPenalty()
+        return L2.priced(self.alpha / total)
 
     def _solve(self, problem: Problem) -> Solution:
         """For each scale s a Huber regression of y / s; the derivative of the cost in s is zero at the best s."""

@@ -21,7 +21,7 @@ from tilth.models.linear.linear_model import LinearRegressorModel
 from tilth.params import declared, param
 from tilth.parts import penalties as parts
 from tilth.parts.losses import Loss, Squared
-from tilth.parts.penalties import L0, L1, NoPenalty, Penalty
+from tilth.parts.penalties import L0, L1, Penalty
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,7 +113,7 @@ class Lasso(SparseRegressorModel):
     )
 
     def _penalty(self, total: float) -> Penalty:
-        return L1(strength=self.alpha) if self.alpha > 0 else NoPenalty()
+        return L1.priced(self.alpha)
 
     def _family_of_penalties(self) -> Penalty:
         return L1(strength=1.0)
@@ -148,7 +148,7 @@ class ElasticNet(SparseRegressorModel):
     l1_ratio: float = param(0.5, low=0, high=1, doc="Share of sum |w|; the rest is |w|^2 / 2.")
 
     def _penalty(self, total: float) -> Penalty:
-        return parts.ElasticNet(strength=self.alpha, ratio=self.l1_ratio) if self.alpha > 0 else NoPenalty()
+        return parts.ElasticNet.priced(self.alpha, ratio=self.l1_ratio)
 
     def _family_of_penalties(self) -> Penalty:
         return parts.ElasticNet(strength=1.0, ratio=self.l1_ratio)
