@@ -12,12 +12,6 @@ from tilth.engines.optimise.constrained import minimise_constrained as minimise_
 from tilth.engines.optimise.descent import gradient_descent as gradient_descent
 from tilth.engines.optimise.quadratic import quadratic_program as quadratic_program
 from tilth.evaluate.resample import cross_validate as cross_validate
-from tilth.lifecycle.profile import balanced_weights as balanced_weights
-from tilth.lifecycle.profile import compare_tables as compare_tables
-from tilth.lifecycle.profile import imputation_bias as imputation_bias
-from tilth.lifecycle.profile import join_report as join_report
-from tilth.lifecycle.profile import profile as profile
-from tilth.lifecycle.profile import stratified_sample as stratified_sample
 from tilth.lifecycle.run import run as run
 from tilth.lifecycle.save import describe_file as describe_file
 from tilth.lifecycle.save import load as load
@@ -174,6 +168,12 @@ from tilth.parts.ranking import PairwiseLogistic as PairwiseLogistic
 from tilth.parts.smoothing import Epsilon as Epsilon
 from tilth.parts.smoothing import Laplace as Laplace
 from tilth.parts.smoothing import MEstimate as MEstimate
+from tilth.quality import balanced_weights as balanced_weights
+from tilth.quality import compare_tables as compare_tables
+from tilth.quality import imputation_bias as imputation_bias
+from tilth.quality import join_report as join_report
+from tilth.quality import profile as profile
+from tilth.quality import stratified_sample as stratified_sample
 from tilth import base as base
 from tilth import cli as cli
 from tilth import data as data
@@ -182,6 +182,7 @@ from tilth import evaluate as evaluate
 from tilth import lifecycle as lifecycle
 from tilth import parts as parts
 from tilth import plot as plot
+from tilth import quality as quality
 from tilth import report as report
 from tilth import stats as stats
 from tilth import testing as testing

@@ -107,7 +107,7 @@ def profile(
     from contextlib import ExitStack
 
     from tilth import progress
-    from tilth.lifecycle.profile import profile as check
+    from tilth.quality import profile as check
     from tilth.lifecycle.source import read_source, require_column
 
     table = read_source(source)

@@ -29,8 +29,8 @@ from tilth.data.schema import Schema
 from tilth.data.table import RawColumn, RawTable
 from tilth.errors import SchemaError
 from tilth.evaluate.resample import CrossValidation, cross_validate
-from tilth.lifecycle.profile import Finding, Profile, profile
-from tilth.lifecycle.profile.finding import count, listed, plain
+from tilth.quality import Finding, Profile, profile
+from tilth.quality.finding import count, listed, plain
 from tilth.lifecycle.source import Source, SourceError, read_source, require_column
 from tilth.models.bayes.naive_bayes import NaiveBayes
 from tilth.models.catalogue import task_of

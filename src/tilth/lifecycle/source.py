@@ -19,7 +19,7 @@ import numpy as np
 from tilth.data.chunks import CSV_MISSING
 from tilth.data.datasets import cards, load
 from tilth.data.datasets import names as bundled_names
-from tilth.lifecycle.profile.finding import listed
+from tilth.quality.finding import listed
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.lifecycle.profile.column import ColumnView
+from tilth.quality.column import ColumnView
 
 Keys = NDArray[np.uint64]
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.base.target import check_weight, encode_labels
-from tilth.lifecycle.profile.finding import Finding, Severity, count, listed, percent, shown
-from tilth.lifecycle.profile.scan import binned, explained, skill
-from tilth.lifecycle.profile.view import View
+from tilth.quality.finding import Finding, Severity, count, listed, percent, shown
+from tilth.quality.scan import binned, explained, skill
+from tilth.quality.view import View
 
 if TYPE_CHECKING:
     import pandas as pd

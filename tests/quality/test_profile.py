@@ -12,7 +12,7 @@ import pytest
 
 from tilth.data import datasets
 from tilth.errors import SchemaError
-from tilth.lifecycle.profile import CHECKS, Profile, codes, profile
+from tilth.quality import CHECKS, Profile, codes, profile
 
 
 def report_on(name: str) -> Profile:

@@ -14,9 +14,9 @@ from tilth.data.infer import Kinds, decide, summarise
 from tilth.data.reading import read
 from tilth.data.table import RawTable
 from tilth.errors import SchemaError
-from tilth.lifecycle.profile.column import ColumnView
-from tilth.lifecycle.profile.equal import first_places
-from tilth.lifecycle.profile.finding import EXAMPLES
+from tilth.quality.column import ColumnView
+from tilth.quality.equal import first_places
+from tilth.quality.finding import EXAMPLES
 
 #: Rows used by the checks that compare columns with each other, unless the caller says otherwise.
 SAMPLE_ROWS = 100_000

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from tilth.data import datasets
-from tilth.lifecycle.profile import balanced_weights, imputation_bias, profile
+from tilth.quality import balanced_weights, imputation_bias, profile
 
 N = 400
 

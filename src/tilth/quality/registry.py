@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tilth.lifecycle.profile import disguised, missing, redundancy, rows, spelling, target, values
-from tilth.lifecycle.profile.finding import Check, Finding
-from tilth.lifecycle.profile.view import View
+from tilth.quality import disguised, missing, redundancy, rows, spelling, target, values
+from tilth.quality.finding import Check, Finding
+from tilth.quality.view import View
 
 
 def no_rows(view: View) -> Iterator[Finding]:

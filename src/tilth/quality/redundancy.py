@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.data.infer import ID_NAME
-from tilth.lifecycle.profile.column import ColumnView
-from tilth.lifecycle.profile.finding import Finding, count, listed, percent, shown
-from tilth.lifecycle.profile.view import View
+from tilth.quality.column import ColumnView
+from tilth.quality.finding import Finding, count, listed, percent, shown
+from tilth.quality.view import View
 
 Floats = NDArray[np.float64]
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tilth.lifecycle.profile.column import ColumnView
-from tilth.lifecycle.profile.disguised import is_word_for_missing
-from tilth.lifecycle.profile.finding import Finding, count, listed, shown
-from tilth.lifecycle.profile.view import View
+from tilth.quality.column import ColumnView
+from tilth.quality.disguised import is_word_for_missing
+from tilth.quality.finding import Finding, count, listed, shown
+from tilth.quality.view import View
 
 #: A typing error is rare against the right spelling.
 RARE = 0.1

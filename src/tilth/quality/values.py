@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from tilth.data.kinds import level_key
 from tilth.data.numbers import is_missing_token, parse_number
-from tilth.lifecycle.profile.column import ColumnView
-from tilth.lifecycle.profile.finding import Finding, count, listed, percent, shown
-from tilth.lifecycle.profile.view import View
+from tilth.quality.column import ColumnView
+from tilth.quality.finding import Finding, count, listed, percent, shown
+from tilth.quality.view import View
 
 Floats = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from tilth.lifecycle.profile.column import ColumnView
+from tilth.quality.column import ColumnView
 
 BINS = 32
 FOLDS = 5

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 if TYPE_CHECKING:
-    from tilth.lifecycle.profile.view import View
+    from tilth.quality.view import View
 
 Severity = Literal["serious", "warning", "info"]
 #: Most urgent first.

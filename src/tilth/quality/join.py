@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from tilth.data.kinds import level_key
 from tilth.errors import SchemaError
-from tilth.lifecycle.profile.column import ColumnView
-from tilth.lifecycle.profile.finding import Finding, count, listed, percent, plain, shown
-from tilth.lifecycle.profile.spelling import spelling_key
-from tilth.lifecycle.profile.view import View, view_of
+from tilth.quality.column import ColumnView
+from tilth.quality.finding import Finding, count, listed, percent, plain, shown
+from tilth.quality.spelling import spelling_key
+from tilth.quality.view import View, view_of
 
 if TYPE_CHECKING:
     import pandas as pd

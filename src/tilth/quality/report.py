@@ -12,12 +12,12 @@ import numpy as np
 from tilth import progress
 from tilth.base.declare import Section
 from tilth.data.infer import Kinds
-from tilth.lifecycle.profile.column import ColumnView
-from tilth.lifecycle.profile.finding import SEVERITIES, Finding, Severity, count, listed, plain, shown
-from tilth.lifecycle.profile.registry import CHECKS
-from tilth.lifecycle.profile.shift import Shift, compare_views
-from tilth.lifecycle.profile.target import class_balance
-from tilth.lifecycle.profile.view import View, view_of
+from tilth.quality.column import ColumnView
+from tilth.quality.finding import SEVERITIES, Finding, Severity, count, listed, plain, shown
+from tilth.quality.registry import CHECKS
+from tilth.quality.shift import Shift, compare_views
+from tilth.quality.target import class_balance
+from tilth.quality.view import View, view_of
 
 if TYPE_CHECKING:
     import pandas as pd

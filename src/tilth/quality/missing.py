@@ -13,10 +13,10 @@ from tilth.data.infer import Kinds
 from tilth.data.kinds import Kind
 from tilth.data.table import Column, Table
 from tilth.engines.tree.grow import Goal, Grid, Growth, grow_trees
-from tilth.lifecycle.profile.column import ColumnView
-from tilth.lifecycle.profile.finding import Finding, count, listed, percent, shown
-from tilth.lifecycle.profile.scan import BINS, Bins, binned, flag_area, folds_of, independence_p
-from tilth.lifecycle.profile.view import View, view_of
+from tilth.quality.column import ColumnView
+from tilth.quality.finding import Finding, count, listed, percent, shown
+from tilth.quality.scan import BINS, Bins, binned, flag_area, folds_of, independence_p
+from tilth.quality.view import View, view_of
 
 if TYPE_CHECKING:
     import pandas as pd

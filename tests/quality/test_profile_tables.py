@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from tilth.errors import SchemaError
-from tilth.lifecycle.profile import compare_tables, join_report, profile, stratified_sample
+from tilth.quality import compare_tables, join_report, profile, stratified_sample
 
 N = 600
 

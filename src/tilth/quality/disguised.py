@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from tilth.data.numbers import is_missing_token
-from tilth.lifecycle.profile.column import ColumnView
-from tilth.lifecycle.profile.finding import Finding, count, listed, percent, shown
-from tilth.lifecycle.profile.view import View
+from tilth.quality.column import ColumnView
+from tilth.quality.finding import Finding, count, listed, percent, shown
+from tilth.quality.view import View
 
 #: Words that often are a real answer ("other debtors: none"); alone they are a hint, not a warning.
 WEAK_TOKENS = frozenset({"unknown", "none", "nil"})

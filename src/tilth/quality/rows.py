@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tilth.lifecycle.profile.equal import chance_pairs, first_places
-from tilth.lifecycle.profile.finding import Finding, count, percent
-from tilth.lifecycle.profile.redundancy import identifiers
-from tilth.lifecycle.profile.view import View
+from tilth.quality.equal import chance_pairs, first_places
+from tilth.quality.finding import Finding, count, percent
+from tilth.quality.redundancy import identifiers
+from tilth.quality.view import View
 
 
 def duplicate_rows(view: View) -> Iterator[Finding]:

@@ -12,10 +12,10 @@ from scipy import stats
 
 from tilth.data.infer import Kinds
 from tilth.data.kinds import level_key
-from tilth.lifecycle.profile.column import ColumnView
-from tilth.lifecycle.profile.finding import Finding, listed, plain
-from tilth.lifecycle.profile.scan import area
-from tilth.lifecycle.profile.view import View, view_of
+from tilth.quality.column import ColumnView
+from tilth.quality.finding import Finding, listed, plain
+from tilth.quality.scan import area
+from tilth.quality.view import View, view_of
 
 if TYPE_CHECKING:
     import pandas as pd
