@@ -11,7 +11,9 @@ from tilth.engines.linear.descent import Descent as Descent
 from tilth.engines.optimise.constrained import minimise_constrained as minimise_constrained
 from tilth.engines.optimise.descent import gradient_descent as gradient_descent
 from tilth.engines.optimise.quadratic import quadratic_program as quadratic_program
-from tilth.evaluate.resample import cross_validate as cross_validate
+from tilth.evaluate.compare import compare as compare
+from tilth.evaluate.folds import diagnose_folds as diagnose_folds
+from tilth.evaluate.splits import make_splits as make_splits
 from tilth.lifecycle.run import run as run
 from tilth.lifecycle.save import describe_file as describe_file
 from tilth.lifecycle.save import load as load

@@ -101,7 +101,7 @@ def test_options_of_run(call, weather_csv):
     assert code == Exit.OK
     assert "as told: Cold < Mild < Hot" in out
     assert "as told: left out" in out
-    assert "Stratified 3-fold cross-validation, seed 7" in out
+    assert "3-fold cross-validation, stratified, seed 7" in out
 
 
 def test_kinds_as_typed():

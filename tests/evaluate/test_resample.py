@@ -3,191 +3,194 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn import metrics as peer
+from scipy.sparse import csr_matrix
+from sklearn.linear_model import LogisticRegression as PeerLogistic
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from tilth import progress
-from tilth.data.datasets import load, make_mixed
-from tilth.evaluate.metrics import CLASSIFICATION, REGRESSION, Answers
-from tilth.evaluate.resample import cross_validate, stratified_folds
+from tilth.data.datasets import load
+from tilth.evaluate.answers import Answers
+from tilth.evaluate.metrics import USUAL, Metric
+from tilth.evaluate.problem import prepared, task_of_models
+from tilth.evaluate.resample import resample
+from tilth.evaluate.splits import make_splits
 from tilth.models.bayes.naive_bayes import NaiveBayes
+from tilth.models.bayes.text import MultinomialNB
 from tilth.models.rules.one_r import OneRClassifier
 from tilth.models.rules.zero_r import ZeroRClassifier, ZeroRRegressor
 
-
-@pytest.fixture(scope="module")
-def weather():
-    return cross_validate(
-        {"Zero-R": ZeroRClassifier(), "One-R": OneRClassifier(), "Naive Bayes": NaiveBayes()},
-        load("weather").frame,
-        "Play",
-    )
+ACCURACY, BALANCED, LOG_LOSS = USUAL["classification"]
+RMSE = USUAL["regression"][0]
 
 
-@pytest.mark.covers("EV-05")
-def test_three_folds_of_3000_rows():
-    fold = stratified_folds(np.zeros(3000), 3)
-    assert np.bincount(fold).tolist() == [1000, 1000, 1000]
-    assert not np.array_equal(fold, stratified_folds(np.zeros(3000), 3, seed=1))
-    assert np.array_equal(fold, stratified_folds(np.zeros(3000), 3, seed=0))
+class Moody(ZeroRClassifier):
+    """Raises on some splits."""
+
+    def fit(self, X, y=None, sample_weight=None):
+        if y is not None and str(np.asarray(y)[0]) == "b":
+            raise ValueError("not in the mood")
+        return super().fit(X, y, sample_weight)
 
 
-@pytest.mark.covers("EV-06")
-@pytest.mark.parametrize("folds", [2, 5, 7])
-def test_stratified_folds_keep_class_shares(folds):
-    classes = np.random.default_rng(0).choice(4, size=203, p=[0.5, 0.3, 0.15, 0.05])
-    fold = stratified_folds(classes, folds)
-    sizes = np.bincount(fold, minlength=folds)
-    assert sizes.max() - sizes.min() <= 1
-    for c in range(4):
-        counts = np.bincount(fold[classes == c], minlength=folds)
-        assert counts.max() - counts.min() <= 1
-
-
-@pytest.mark.parametrize("folds", [1, 6])
-def test_impossible_folds_are_refused(folds):
-    with pytest.raises(ValueError, match="at least 2 and at most the number of rows, 5"):
-        stratified_folds(np.zeros(5), folds)
-
-
-@pytest.mark.covers("B-05")
-def test_every_model_stands_beside_the_baseline(weather):
-    frame = weather.frame()
-    assert set(frame["model"]) == {"Zero-R", "One-R", "Naive Bayes"}
-    others = frame[frame["model"] != "Zero-R"]
-    assert others[["difference", "difference low", "difference high"]].notna().all().all()
-    assert weather.n_folds == 5  # the smaller class has five rows
-    assert weather.scores["Zero-R"]["accuracy"].value == pytest.approx(9 / 14)
-    assert weather.best == "Naive Bayes"
-    assert "Naive Bayes has the best accuracy" in weather.verdict()
-
-
-@pytest.mark.covers("EV-13")
-def test_a_small_sample_is_called_small(weather):
-    assert weather.caution().startswith("Only 14 rows: the interval of the accuracy of Naive Bayes is 0.4 wide")
-    assert weather.sections()[0].advice == weather.caution()
-    big = cross_validate({"One-R": OneRClassifier()}, load("iris").frame, "species")
-    assert big.caution() == ""
-
-
-@pytest.mark.covers("EV-14")
-def test_mean_and_spread_over_folds_are_reported(weather):
-    frame = weather.frame()
-    row = frame[(frame["model"] == "Naive Bayes") & (frame["score"] == "accuracy")].iloc[0]
-    right = weather.predictions["Naive Bayes"] == weather.y
-    by_fold = [right[weather.fold == k].mean() for k in range(weather.n_folds)]
-    assert row["fold mean"] == pytest.approx(np.mean(by_fold))
-    assert row["fold sd"] == pytest.approx(np.std(by_fold, ddof=1))
-
-
-@pytest.mark.covers("EV-23")
-def test_classification_scores_agree_with_scikit_learn():
-    data = load("penguins")
-    found = cross_validate({"Naive Bayes": NaiveBayes()}, data.frame, data.target, kinds=data.kinds)
-    given, shares = found.predictions["Naive Bayes"], found.probabilities["Naive Bayes"]
-    scores = found.scores["Naive Bayes"]
-    assert scores["accuracy"].value == pytest.approx(peer.accuracy_score(found.y, given))
-    assert scores["accuracy"].value == pytest.approx(1 - peer.zero_one_loss(found.y, given))
-    assert scores["balanced accuracy"].value == pytest.approx(peer.balanced_accuracy_score(found.y, given))
-    assert scores["log loss"].value == pytest.approx(peer.log_loss(found.y, shares, labels=found.classes))
-    for interval in scores.values():
-        assert interval.low <= interval.value <= interval.high
-
-
-def test_regression_scores_agree_with_scikit_learn():
-    data = load("auto_mpg")
-    found = cross_validate({"mean": ZeroRRegressor()}, data.frame, data.target)
-    assert found.baseline == "mean"
-    given, scores = found.predictions["mean"], found.scores["mean"]
-    assert scores["RMSE"].value == pytest.approx(np.sqrt(peer.mean_squared_error(found.y, given)))
-    assert scores["MAE"].value == pytest.approx(peer.mean_absolute_error(found.y, given))
-    assert scores["R2"].value == pytest.approx(peer.r2_score(found.y, given))
-    assert found.verdict().startswith("Only mean was tried")
+def run(models, X, y, split="auto", task="classification", **kwargs):
+    options = {k: kwargs.pop(k) for k in ("kinds", "groups", "time", "sample_weight") if k in kwargs}
+    problem = prepared(X, y, task=task, **options)
+    splits = make_splits(split, problem.target, task=task, groups=problem.groups, time=problem.time)
+    return resample(models, problem, splits, **kwargs)
 
 
 def test_each_row_is_predicted_by_models_that_have_not_seen_it():
     # The column names the row: a model that had seen a row would know its label.
-    n = 60
-    rows = pd.DataFrame({"row": [f"r{i}" for i in range(n)]})
-    labels = np.random.default_rng(0).choice(["a", "b"], size=n)
-    found = cross_validate({"rule": OneRClassifier()}, rows, labels, kinds={"row": "nominal"})
-    assert found.scores["rule"]["accuracy"].value < 0.75
-    assert any("not seen in training" in note and "10 folds" in note for note in found.notes)
+    rows = pd.DataFrame({"row": [f"r{i}" for i in range(60)]})
+    labels = np.random.default_rng(0).choice(["a", "b"], size=60)
+    found = run({"rule": OneRClassifier()}, rows, labels, kinds={"row": "nominal"})
+    assert found.score("rule", ACCURACY).value < 0.75
+    assert found.train_scores("rule", ACCURACY).mean() == 1.0
+    assert any("not seen in training" in note and "10 fits" in note for note in found.trials["rule"].notes())
 
 
-@pytest.mark.covers("LC-06")
-def test_the_same_seed_gives_the_same_scores_and_models_are_left_alone():
-    data = load("titanic")
-    model = NaiveBayes()
-    first, second = (cross_validate({"nb": model}, data.frame, data.target, seed=3).to_dict() for _ in range(2))
-    assert first == second
-    assert not hasattr(model, "classes_")
-    assert model.kinds is None
-
-
-def test_balanced_accuracy_interval_is_that_of_the_ratio_bootstrap():
-    rng = np.random.default_rng(5)
-    true = rng.choice(3, size=300, p=[0.6, 0.3, 0.1])
-    given = np.where(rng.random(300) < 0.7, true, rng.choice(3, size=300))
-    metric = CLASSIFICATION[1]
-    rows = metric.rows(Answers(true, given))
-    ratios = []
-    for _ in range(2000):
-        i = rng.integers(0, 300, 300)
-        ratios.append(peer.balanced_accuracy_score(true[i], given[i]))
-    assert rows.mean() == pytest.approx(peer.balanced_accuracy_score(true, given))
-    assert rows.std() / np.sqrt(300) == pytest.approx(np.std(ratios), rel=0.1)
-
-
-@pytest.mark.covers("EV-31")
-def test_differences_favour_the_better_model_with_the_right_sign():
-    data = make_mixed(2000, seed=0)
-    found = cross_validate({"nb": NaiveBayes()}, data.frame, data.target)
-    gain = found.differences["nb"]
-    for metric in ("accuracy", "log loss"):
-        both = [found.scores[name][metric].value for name in ("nb", "Zero-R")]
-        assert gain[metric].value == pytest.approx(both[0] - both[1])
-        assert gain[metric].low <= gain[metric].value <= gain[metric].high
-    # Paired by row: far narrower than if the two models had been tested on different rows.
-    right = [found.predictions[name] == found.y for name in ("nb", "Zero-R")]
-    paired = (right[0].astype(float) - right[1]).std() / np.sqrt(len(found.y))
-    assert gain["accuracy"].high - gain["accuracy"].low == pytest.approx(2 * 1.96 * paired, rel=0.1)
-
-
-def test_a_class_of_one_row_is_told_not_fatal():
-    rows = pd.DataFrame({"x": np.arange(12.0)})
-    labels = ["a"] * 6 + ["b"] * 5 + ["c"]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        found = cross_validate({"nb": NaiveBayes()}, rows, labels)
-    assert found.n_folds == 2
-    assert any("'c'" in note for note in found.notes)
-
-
-def test_a_constant_target_of_regression_has_no_variance_to_explain():
-    found = cross_validate({"mean": ZeroRRegressor()}, [[1.0], [2.0], [3.0]], [5.0, 5.0, 5.0])
-    assert found.scores["mean"]["RMSE"].value == 0
-    assert found.scores["mean"]["R2"].value == 0
-    assert REGRESSION[2].name == "R2"
+def test_pipelines_and_models_of_others_are_taken():
+    data = load("iris")
+    peer = make_pipeline(StandardScaler(), PeerLogistic())
+    found = run({"nb": NaiveBayes(), "peer": peer}, data.frame, data.target)
+    assert found.score("peer", ACCURACY).value > 0.9
+    assert found.score("peer", LOG_LOSS).value < 0.3
 
 
 def test_arrays_and_sparse_matrices_are_scored_too():
-    from scipy.sparse import csr_matrix
-
-    from tilth.models.bayes.text import MultinomialNB
-
-    counts = np.random.default_rng(0).poisson(1.0, size=(40, 6))
+    counts = np.random.default_rng(0).poisson(1.0, size=(40, 6)).astype(float)
     y = np.repeat([0, 1], 20)
-    dense = cross_validate({"nb": MultinomialNB()}, counts.astype(float), y)
-    sparse = cross_validate({"nb": MultinomialNB()}, csr_matrix(counts.astype(float)), y)
-    assert sparse.scores["nb"]["log loss"].value == pytest.approx(dense.scores["nb"]["log loss"].value)
+    dense, sparse = (run({"nb": MultinomialNB()}, X, y) for X in (counts, csr_matrix(counts)))
+    assert sparse.score("nb", LOG_LOSS).value == pytest.approx(dense.score("nb", LOG_LOSS).value)
 
 
-def test_folds_are_reported_as_progress():
+def test_a_failing_split_is_noted_and_the_others_count():
+    labels = ["a"] * 10 + ["b"] * 10
+    pairs = [(np.arange(10, 20), np.arange(10)), (np.arange(10), np.arange(10, 20))]
+    found = run({"moody": Moody(), "zero": ZeroRClassifier()}, np.arange(20.0)[:, None], labels, split=pairs)
+    assert found.trials["moody"].failures == {0: "ValueError: not in the mood"}
+    assert np.isnan(found.fold_scores("moody", ACCURACY)[0])
+    assert found.score("moody", ACCURACY).n == 10
+    assert "failed in 1 of 2 splits" in found.trials["moody"].notes()[-1]
+    assert found.difference("moody", "zero", ACCURACY).value == 0
+
+
+def test_a_model_that_always_fails_is_an_error_unless_it_may():
+    labels = ["b", "a"] * 10
+    rows = np.arange(20.0)[:, None]
+    with pytest.raises(RuntimeError, match="moody failed on every split, first: ValueError: not in the mood"):
+        run({"moody": Moody()}, rows, labels, split=[(np.arange(10), np.arange(10, 20))])
+    run({"moody": Moody()}, rows, labels, split=[(np.arange(10), np.arange(10, 20))], may_fail={"moody"})
+
+
+def test_ctrl_c_keeps_what_is_done(monkeypatch):
+    calls = []
+
+    def stop(self, *args, **kwargs):
+        calls.append(1)
+        if len(calls) > 3:
+            raise KeyboardInterrupt
+        return original(self, *args, **kwargs)
+
+    original = ZeroRClassifier.fit
+    monkeypatch.setattr(ZeroRClassifier, "fit", stop)
+    found = run({"zero": ZeroRClassifier()}, np.arange(20.0)[:, None], [0, 1] * 10, split=5)
+    assert found.interrupted
+    assert len(found.trials["zero"].outcomes) == 3
+    calls.extend([1, 1, 1])
+    with pytest.raises(KeyboardInterrupt):
+        run({"zero": ZeroRClassifier()}, np.arange(20.0)[:, None], [0, 1] * 10, split=5)
+
+
+def test_a_fit_that_hangs_is_given_up():
+    # A model that can travel to another process and never comes back: none of ours does, so its fit is replaced.
+    found = run({"zero": ZeroRClassifier()}, np.arange(20.0)[:, None], [0, 1] * 10, split=2, timeout=60)
+    here = run({"zero": ZeroRClassifier()}, np.arange(20.0)[:, None], [0, 1] * 10, split=2)
+    assert found.score("zero", ACCURACY) == here.score("zero", ACCURACY)
+
+
+def test_scores_of_splits_that_test_rows_again_use_the_corrected_t():
+    data = load("iris")
+    problem = prepared(data.frame, data.target, task="classification")
+    splits = make_splits("random", problem.target, repeats=8)
+    found = resample({"nb": NaiveBayes()}, problem, splits)
+    assert found.score("nb", ACCURACY).method == "corrected resampled t"
+    assert found.score("nb", ACCURACY).n == 8
+    folds = resample({"nb": NaiveBayes()}, problem, make_splits(5, problem.target))
+    assert folds.score("nb", ACCURACY).method == "Wilson"
+    assert folds.score("nb", LOG_LOSS).method == "bootstrap"
+
+
+def test_groups_widen_the_interval():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(40), 10)
+    y = np.repeat(rng.integers(0, 2, 40), 10)
+    found = run({"zero": ZeroRClassifier()}, rng.normal(size=(400, 2)), y, groups=groups, split=5)
+    alone = run({"zero": ZeroRClassifier()}, rng.normal(size=(400, 2)), y, split=5)
+    assert found.score("zero", ACCURACY).method == "bootstrap of groups"
+    wide, narrow = (r.score("zero", ACCURACY) for r in (found, alone))
+    assert wide.high - wide.low > 2 * (narrow.high - narrow.low)
+
+
+def test_weights_count_in_fit_and_score():
+    x = np.arange(40.0)[:, None]
+    y = np.array([0, 1] * 20)
+    weight = np.where(y == 1, 3.0, 1.0)
+    found = run({"zero": ZeroRClassifier()}, x, y, sample_weight=weight, split=4)
+    assert found.score("zero", ACCURACY).value == pytest.approx(0.75)
+    with pytest.raises(RuntimeError, match="takes no sample_weight"):
+        run({"peer": make_pipeline(PeerLogistic())}, x, y, sample_weight=weight, split=4)
+
+
+@pytest.mark.covers("EV-02")
+def test_intervals_of_cross_validated_accuracy_cover_the_truth():
+    # Labels are a coin of 0.7 whatever x says, so the accuracy of Zero-R is 0.7 on new rows.
+    rng = np.random.default_rng(0)
+    inside = 0
+    for _ in range(400):
+        y = (rng.random(100) < 0.7).astype(int)
+        found = run(
+            {"zero": ZeroRClassifier()}, np.zeros((100, 1)) + np.arange(100)[:, None], y, split=5, train_scores=False
+        )
+        inside += 0.7 in found.score("zero", ACCURACY)
+    assert 0.93 <= inside / 400 <= 0.97
+
+
+def test_whole_metrics_average_over_splits():
+    area = Metric("spread", "classification", whole=lambda a: float(a.given.mean()))
+    found = run({"zero": ZeroRClassifier()}, np.arange(60.0)[:, None], [0, 1, 1] * 20, split=3)
+    assert found.score("zero", area).value == pytest.approx(1.0)
+    assert found.score("zero", area).method == "corrected resampled t"
+
+
+def test_progress_tells_every_fit():
     events = []
     with progress.listen(events.append):
-        cross_validate({"rule": OneRClassifier()}, load("weather").frame, "Play", folds=3)
-    outer = [e for e in events if e["title"] == "Cross-validation"]
+        run({"rule": OneRClassifier(), "zero": ZeroRClassifier()}, load("weather").frame, "Play", split=3)
+    outer = [e for e in events if e["title"] == "Evaluating"]
     assert outer[-1]["done"] == outer[-1]["total"] == 6
+
+
+def test_named_groups_and_time_are_not_learned_from():
+    frame = pd.DataFrame({"who": list("aabbccdd"), "when": range(8), "x": np.arange(8.0), "y": [0, 1] * 4})
+    problem = prepared(frame, "y", task="classification", groups="who", time="when")
+    assert problem.raw.names == ["x"]
+    assert list(problem.given.columns) == ["x"]
+    assert len(np.unique(problem.groups)) == 4
+    assert problem.time.tolist() == list(range(8))
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "match"),
+    [
+        ({"groups": [1.0, np.nan, 2.0]}, "groups has missing values"),
+        ({"time": [1, 2]}, "time needs one entry for each of the 3 rows"),
+    ],
+)
+def test_groups_with_gaps_are_refused(kwargs, match):
+    with pytest.raises(ValueError, match=match):
+        prepared(np.zeros((3, 1)), [0, 1, 0], task="classification", **kwargs)
 
 
 @pytest.mark.parametrize(
@@ -196,13 +199,30 @@ def test_folds_are_reported_as_progress():
         ({}, ValueError, "at least one model"),
         ({"a": ZeroRClassifier(), "b": ZeroRRegressor()}, ValueError, "models of one task"),
         ({"a": object()}, TypeError, "'a' is a object"),
+        ({"a": NaiveBayes}, TypeError, r"write NaiveBayes\(\)"),
     ],
 )
 def test_wrong_models_are_refused(models, error, match):
     with pytest.raises(error, match=match):
-        cross_validate(models, [[1.0], [2.0]], [0, 1])
+        task_of_models(models, "evaluate")
 
 
-def test_one_row_is_too_few():
-    with pytest.raises(ValueError, match="at least 2 rows"):
-        cross_validate({"a": ZeroRClassifier()}, [[1.0]], [0])
+def test_a_class_missing_from_a_training_part_has_probability_zero():
+    rows = pd.DataFrame({"x": np.arange(12.0)})
+    labels = ["a"] * 6 + ["b"] * 5 + ["c"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = run({"nb": NaiveBayes()}, rows, labels)
+    answers = found.pooled("nb")
+    assert answers.probability[answers.true == 2, 2] == 0
+
+
+def test_answers_join_and_rows():
+    a = Answers(np.array([0, 1]), np.array([0, 0]), weight=np.array([1.0, 2.0]))
+    b = Answers(np.array([1]), np.array([1]))
+    both = Answers.join([a, b])
+    assert both.n == 3
+    assert both.weight is None
+    assert a.rows(np.array([1])).weight.tolist() == [2.0]
+    with pytest.raises(ValueError, match="as many entries in weight"):
+        Answers(np.array([0, 1]), np.array([0, 0]), weight=np.array([1.0]))

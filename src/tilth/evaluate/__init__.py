@@ -1,9 +1,22 @@
-"""Evaluation: scores on rows a model has not seen, each with an interval, beside the baseline."""
+"""Evaluation: scores on rows a model has not seen, each with an interval, beside the baseline.
 
-from tilth.evaluate.intervals import Interval, corrected_t, exact, percentile, wald, wilson
-from tilth.evaluate.resample import CrossValidation, cross_validate, stratified_folds
+``tilth.evaluate(model, X, y)`` is the function; the package holds what it is made of.
+"""
 
-__all__ = [
-    "CrossValidation", "Interval", "corrected_t", "cross_validate", "exact", "percentile", "stratified_folds", "wald",
-    "wilson",
-]  # fmt: skip
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any
+
+
+class _CallablePackage(types.ModuleType):
+    """The package is also the function of the same name."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        from tilth.evaluate.evaluation import evaluate
+
+        return evaluate(*args, **kwargs)
+
+
+sys.modules[__name__].__class__ = _CallablePackage

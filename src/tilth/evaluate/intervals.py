@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -112,13 +112,35 @@ def corrected_t(scores: Floats, n_train: int, n_test: int, level: float = 0.95) 
     return Interval(mean, mean - half, mean + half, level, "corrected resampled t", count)
 
 
-def resampled_means(rows: Floats, *, repeats: int = 1000, seed: int = 0) -> Floats:
+def resampled_means(
+    rows: Floats,
+    weight: Floats | None = None,
+    group: NDArray[Any] | None = None,
+    *,
+    repeats: int = 1000,
+    seed: int = 0,
+) -> Floats:
     """Column means of bootstrap samples of ``rows`` (n x m): an array of repeats x m.
 
-    All columns share each sample, so that differences between them are paired. Beyond ``RESAMPLED_ROWS`` rows the
-    means come from the normal distribution that the bootstrap then follows, N(mean, covariance / n).
+    All columns share each sample, so that differences between them are paired. With ``group`` whole groups are drawn:
+    rows of a group are not independent of each other. Beyond ``RESAMPLED_ROWS`` rows (or groups) the means come from
+    the normal distribution that the bootstrap then follows, N(mean, covariance / n).
     """
     rows = np.asarray(rows, dtype=np.float64)
+    if weight is None and group is None:
+        return _drawn_means(rows, repeats, seed)
+    # A weighted mean is a ratio of sums: the sums of each unit (a row, or a group), and their weight beside them.
+    w = np.ones(len(rows)) if weight is None else np.asarray(weight, dtype=np.float64)
+    sums = np.column_stack([rows * w[:, None], w])
+    if group is not None:
+        _, code = np.unique(group, return_inverse=True)
+        sums = np.column_stack([np.bincount(code, weights=sums[:, j]) for j in range(sums.shape[1])])
+    drawn = _drawn_means(sums, repeats, seed)
+    total = drawn[:, -1:]
+    return np.asarray(drawn[:, :-1] / np.where(total > 0, total, np.nan))
+
+
+def _drawn_means(rows: Floats, repeats: int, seed: int) -> Floats:
     n, width = rows.shape
     rng = np.random.default_rng(seed)
     if n > RESAMPLED_ROWS:
@@ -161,14 +183,26 @@ def percentile(
 
 
 def from_means(
-    means: Floats, resampled: Floats, n: int, finish: Callable[[Floats], Floats] | None = None, level: float = 0.95
+    means: Floats,
+    resampled: Floats,
+    n: int,
+    finish: Callable[[Floats], Floats] | None = None,
+    level: float = 0.95,
+    grouped: bool = False,
 ) -> Interval:
     """Percentile interval from means and their resamples (:func:`resampled_means`)."""
     scores = resampled[:, 0] if finish is None else finish(resampled)
     value = means[0] if finish is None else finish(means[None, :])[0]
-    low, high = np.quantile(scores, [(1 - level) / 2, (1 + level) / 2])
-    method = "bootstrap" if n <= RESAMPLED_ROWS else "normal limit of the bootstrap"
-    return Interval(float(value), float(low), float(high), level, method, n)
+    found = from_resamples(float(value), scores, n, level, grouped)
+    return found if n <= RESAMPLED_ROWS else replace(found, method=f"normal limit of the {found.method}")
+
+
+def from_resamples(value: float, scores: Floats, n: int, level: float = 0.95, grouped: bool = False) -> Interval:
+    """Percentile interval from the scores of bootstrap samples; those that are not defined (NaN) are left out."""
+    _check_level(level, "from_resamples")
+    known = scores[~np.isnan(scores)]
+    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2]) if len(known) else (np.nan, np.nan)
+    return Interval(value, float(low), float(high), level, "bootstrap of groups" if grouped else "bootstrap", n)
 
 
 def _z(level: float) -> float:

@@ -28,7 +28,8 @@ from tilth.data.reading import read
 from tilth.data.schema import Schema
 from tilth.data.table import RawColumn, RawTable
 from tilth.errors import SchemaError
-from tilth.evaluate.resample import CrossValidation, cross_validate
+from tilth.evaluate.compare import Comparison
+from tilth.evaluate.compare import compare as compare_models
 from tilth.quality import Finding, Profile, profile
 from tilth.quality.finding import count, listed, plain
 from tilth.lifecycle.source import Source, SourceError, read_source, require_column
@@ -66,8 +67,8 @@ class Run:
     card: Card | None = None
     profile: Profile | None = None
     schema: Schema | None = None
-    scores: CrossValidation | None = None
-    without_suspects: CrossValidation | None = None
+    scores: Comparison | None = None
+    without_suspects: Comparison | None = None
     model: Any = None
     pages: list[Section] = field(default_factory=list)
     files: dict[str, Path] = field(default_factory=dict)
@@ -222,8 +223,8 @@ def look(run: Run) -> Iterable[Section]:
 
 def compare(run: Run) -> Iterable[Section]:
     """The ladder of models under cross-validation."""
-    run.scores = cross_validate(
-        run.candidates(), run.table, run.target, folds=run.folds, seed=run.seed, kinds=run.kinds or None
+    run.scores = compare_models(
+        run.candidates(), run.table, run.target, folds=run.folds, seed=run.seed, kinds=run.kinds or None, beside=False
     )
     yield from run.scores.sections()
 
@@ -233,8 +234,8 @@ def doubt(run: Run) -> Iterable[Section]:
     leaks = [n for f in run._unsettled() if f.code == LEAK for n in f.columns if n != run.target]
     if not leaks or len(leaks) == len(run.table.names) - 1:
         return
-    run.without_suspects = cross_validate(
-        run.candidates(), run.table, run.target, folds=run.folds, seed=run.seed,
+    run.without_suspects = compare_models(
+        run.candidates(), run.table, run.target, folds=run.folds, seed=run.seed, beside=False,
         kinds={**run.kinds, **dict.fromkeys(leaks, "aside")},
     )  # fmt: skip
     page = run.without_suspects.sections()[0]

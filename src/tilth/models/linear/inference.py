@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,8 +64,9 @@ class Inferential(Predictor):
 
     if TYPE_CHECKING:
         fit_intercept: bool
-        terms_: Terms
-        outcome_: Outcome
+        # Values only so that they are no parameters of the constructor.
+        terms_: Terms = cast("Terms", None)
+        outcome_: Outcome = cast("Outcome", None)
 
         def _loss(self) -> Loss: ...
         def _penalised(self) -> bool: ...
@@ -76,7 +77,7 @@ class Inferential(Predictor):
         def coefficients(self) -> pd.DataFrame: ...  # noqa: D102
         def scores(self, rows: Any) -> Floats: ...  # noqa: D102
 
-        evidence_: Evidence | None
+        evidence_: Evidence | None = None
 
     def _known(self) -> Evidence | None:
         """Facts of the fit; a model that learns in a way of its own has none."""

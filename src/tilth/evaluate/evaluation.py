@@ -1,0 +1,196 @@
+"""``tilth.evaluate``: one model, scored on rows it has not seen, with intervals and beside the baselines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tilth.base import Section
+from tilth.data.infer import Kinds
+from tilth.evaluate.metrics import Metric
+from tilth.evaluate.problem import prepared, task_of_models
+from tilth.evaluate.resample import Resampling, resample
+from tilth.evaluate.splits import make_splits
+from tilth.evaluate.table import Scores, baselines, chosen_metrics, signed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tilth.evaluate.confusion import ConfusionMatrix
+    from tilth.evaluate.folds import FoldDiagnosis
+    from tilth.evaluate.intervals import Interval
+    from tilth.quality import Finding, Shift
+
+
+@dataclass(eq=False)
+class Evaluation(Scores):
+    """A model's scores, each with its interval, beside Zero-R and One-R, and what there is to doubt about them."""
+
+    name: str = ""
+    findings: list[Finding] = field(default_factory=list)
+
+    def score(self, metric: str | Metric | None = None) -> Interval:
+        """The model's score with its interval; without a name the metric that ranks."""
+        wanted = self.main if metric is None else chosen_metrics(metric, self.task)[0]
+        if wanted.name not in self.scores[self.name]:
+            return self.resampling.score(self.name, wanted, self.level)
+        return self.scores[self.name][wanted.name]
+
+    def gain(self, over: str | None = None) -> Interval:
+        """Score of the model less that of a baseline, paired."""
+        return self.resampling.difference(self.name, over or self.baseline, self.main, self.level)
+
+    @property
+    def folds(self) -> FoldDiagnosis:
+        """Whether the folds agree."""
+        return self.fold_diagnosis(self.name)
+
+    def verdict(self) -> str:
+        """Whether the model is better than the baselines, in words."""
+        found = self.score()
+        said = f"{self.name}: {self.main.name} {found} ({found.method}, {100 * self.level:g}%)."
+        for other in self.scores:
+            if other == self.name:
+                continue
+            gain = self.gain(other)
+            sure = gain.low > 0 if self.main.higher_is_better else gain.high < 0
+            worse = gain.high < 0 if self.main.higher_is_better else gain.low > 0
+            verb = "better than" if sure else "worse than" if worse else "not shown to differ from"
+            value = self.scores[other][self.main.name].value
+            said += f" {'It is ' + verb} {other} ({value:.3f}): {signed(gain)}."
+        return said
+
+    def confusion(self) -> ConfusionMatrix:
+        """True against predicted classes of all tested rows."""
+        from tilth.evaluate.confusion import confusion
+
+        if self.task != "classification":
+            raise TypeError("A confusion matrix needs classes; this is a regression.")
+        return confusion(self.resampling.pooled(self.name))
+
+    def shares(self) -> pd.DataFrame:
+        """Shares of the classes among true and predicted labels, or the mean error of a regression: is it biased?"""
+        import pandas as pd
+
+        answers = self.resampling.pooled(self.name)
+        if answers.classes is None:
+            error = answers.true - answers.given
+            return pd.DataFrame({
+                "mean of targets": [np.average(answers.true, weights=answers.weight)],
+                "mean of answers": [np.average(answers.given, weights=answers.weight)],
+                "mean error (target - answer)": [np.average(error, weights=answers.weight)],
+            })  # fmt: skip
+        k = len(answers.classes)
+        true = np.bincount(answers.true, weights=answers.weight, minlength=k)
+        given = np.bincount(answers.given, weights=answers.weight, minlength=k)
+        frame = pd.DataFrame({"true": true / true.sum(), "predicted": given / given.sum()}, index=answers.classes)
+        frame["predicted - true"] = frame["predicted"] - frame["true"]
+        return frame
+
+    def shift(self) -> Shift:
+        """Training rows compared with test rows of the (last) split: are they rows of the same kind?"""
+        from tilth.quality import compare_tables
+
+        problem, last = self.resampling.problem, self.resampling.splits.parts[-1]
+        return compare_tables(problem.rows(np.unique(last.train)), problem.rows(last.test), kinds=problem.told)
+
+    def plot(self) -> Any:
+        """Scores with intervals, folds as dots; gives a matplotlib Figure."""
+        return self._board(list(self.scores))
+
+    def sections(self) -> list[Section]:
+        """The evaluation as pages of a report."""
+        pages = [Section("Scores", f"{self.verdict()}\n\n{self.how()}", self.short_frame(), figure=self.plot,
+                         advice=self.caution(self.name))]  # fmt: skip
+        pages.append(Section("Do the folds agree?", str(self.folds)))
+        biased = "Shares of the classes, true and predicted." if self.task == "classification" else "Signed error."
+        pages.append(Section("Is it biased?", biased, self.shares().reset_index()))
+        if self.findings:
+            pages.append(Section("To doubt", "\n".join(str(f) for f in self.findings[:3])))
+        return pages
+
+    def to_dict(self) -> dict[str, Any]:
+        """The evaluation as JSON-ready data."""
+        return {
+            **super().to_dict(), "model": self.name, "folds": str(self.folds),
+            "findings": [f.to_dict() for f in self.findings],
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        parts = [self.verdict(), str(self.folds), self.caution(self.name), *(str(f) for f in self.findings[:3])]
+        text = "\n".join(p for p in parts if p)
+        return f"{text}\n\n{self.short_frame().to_string(index=False)}"
+
+    __repr__ = __str__
+
+
+def evaluate(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    split: Any = "auto",
+    folds: int | None = None,
+    repeats: int | None = None,
+    test_size: float = 0.2,
+    groups: Any = None,
+    time: Any = None,
+    metrics: Any = None,
+    sample_weight: Any = None,
+    kinds: Kinds = None,
+    level: float = 0.95,
+    seed: int = 0,
+    beside: bool = True,
+    audit: bool = True,
+    timeout: float | None = None,
+    workers: int | None = None,
+) -> Evaluation:
+    """Score a model on rows it has not seen, beside Zero-R and One-R.
+
+    Parameters
+    ----------
+    model : any classifier or regressor, ours or scikit-learn's, also a pipeline; it is cloned, never changed.
+    X, y : rows and target as for ``fit``; ``y`` may name a column of X.
+    split, folds, repeats, test_size, groups, time, seed : how rows are split, see :func:`make_splits`. ``groups`` and
+        ``time`` may name columns, which are then not learned from.
+    metrics : names or metrics; the first one ranks. Default: accuracy, balanced accuracy, log loss; RMSE, MAE, R2.
+    level : confidence of the intervals.
+    beside : False leaves the baselines out.
+    audit : False skips the light checks for leaks.
+    timeout : seconds a single fit may take.
+
+    >>> from tilth import NaiveBayes
+    >>> from tilth.data.datasets import load_weather
+    >>> found = evaluate(NaiveBayes(), load_weather().frame, "Play")
+    >>> print(found.scores["Zero-R"]["accuracy"])
+    0.643 [0.388, 0.837]
+    """
+    name = name_of(model)
+    task = task_of_models({name: model}, "evaluate")
+    problem = prepared(X, y, task=task, kinds=kinds, sample_weight=sample_weight, groups=groups, time=time)
+    splits = make_splits(
+        split, problem.target, task=task, folds=folds, repeats=repeats, test_size=test_size, groups=problem.groups,
+        time=problem.time, seed=seed,
+    )  # fmt: skip
+    others = baselines(task) if beside else {}
+    ladder = {**{n: m for n, m in others.items() if type(m) is not type(model)}, name: model}
+    found = resample(
+        ladder, problem, splits, timeout=timeout, workers=workers, may_fail=set(others), title=f"Evaluating {name}"
+    )
+    return Evaluation(
+        found, chosen_metrics(metrics, task), next(iter(ladder)), level, name=name,
+        findings=_light(model, found) if audit else [],
+    )  # fmt: skip
+
+
+def name_of(model: Any) -> str:
+    """A name for a model: its class, or the classes of a pipeline."""
+    if isinstance(getattr(model, "steps", None), list):
+        return " + ".join(type(step).__name__ for _, step in model.steps)
+    return type(model).__name__
+
+
+def _light(model: Any, found: Resampling) -> list[Finding]:
+    return []

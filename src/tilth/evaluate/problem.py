@@ -1,0 +1,165 @@
+"""What is to be predicted from what: the input of every evaluation, read once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilth.base import Classifier, Estimator, Regressor
+from tilth.base.columns import take_rows
+from tilth.base.target import check_weight, encode_labels, numbers_of, one_dimensional, split_target
+from tilth.data.infer import Kinds, infer
+from tilth.data.schema import Schema
+from tilth.data.table import RawTable
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class Problem:
+    """Rows, their target and what is known of how the rows hang together.
+
+    ``target`` holds places in ``classes`` (classification) or numbers; ``labels`` the target as a model is given it.
+    ``told`` are the kinds found on all rows: every fold then reads a column alike, while levels, ranges and all else
+    that is learned is learned inside the fold.
+    """
+
+    task: str
+    raw: RawTable
+    given: Any
+    labels: NDArray[Any]
+    target: NDArray[Any]
+    classes: NDArray[Any] | None
+    told: dict[str, Any] | None
+    weight: Floats | None = None
+    groups: NDArray[Any] | None = None
+    time: NDArray[Any] | None = None
+    target_name: str | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.raw.n_rows
+
+    def rows(self, index: NDArray[Any], model: Any = None) -> Any:
+        """Some rows as a model takes them: a typed table for ours, rows of what was given for others."""
+        if model is not None and not isinstance(model, Estimator):
+            from sklearn.utils import _safe_indexing
+
+            return _safe_indexing(self.given, index)
+        return self.raw.matrix[index] if self.raw.is_sparse else take_rows(self.raw, index)
+
+    def subset(self, index: NDArray[Any]) -> Problem:
+        """The problem of some of the rows; the classes stay those of all rows."""
+
+        def some(part: Any) -> Any:
+            return None if part is None else part[index]
+
+        from sklearn.utils import _safe_indexing
+
+        return Problem(
+            self.task, take_rows(self.raw, index), _safe_indexing(self.given, index), self.labels[index],
+            self.target[index], self.classes, self.told, some(self.weight), some(self.groups), some(self.time),
+            self.target_name,
+        )  # fmt: skip
+
+
+def prepared(
+    X: Any,
+    y: Any,
+    *,
+    task: str,
+    kinds: Kinds = None,
+    sample_weight: Any = None,
+    groups: Any = None,
+    time: Any = None,
+    owner: str = "evaluate",
+) -> Problem:
+    """Read rows, target, weights, groups and time. The last two may name columns, which are then not learned from."""
+    raw, target, name = split_target(X, y, owner)
+    given = _without(X, y) if isinstance(y, str) else X
+    values = np.asarray(one_dimensional(target, raw.n_rows, owner))
+    taken: dict[str, NDArray[Any] | None] = {}
+    for what, said in (("groups", groups), ("time", time)):
+        if isinstance(said, str):
+            taken[what] = _of_each_row(raw.column(said).values, what, raw.n_rows, owner)
+            raw, given = raw.without(said), _without(given, said)
+        else:
+            taken[what] = None if said is None else _of_each_row(said, what, raw.n_rows, owner)
+    weight = check_weight(sample_weight, raw.n_rows, owner)
+    classes: NDArray[Any] | None = None
+    labels: NDArray[Any] = values
+    if task == "classification":
+        classes, codes = encode_labels(values)
+        place: NDArray[Any] = codes.astype(np.int64)
+    else:
+        labels = place = numbers_of(values, owner)
+    told = None if raw.is_sparse else told_kinds(infer(raw, kinds))
+    return Problem(
+        task, raw, given, labels, place, classes, told, weight, taken["groups"], taken["time"], name
+    )  # fmt: skip
+
+
+def _without(X: Any, name: str) -> Any:
+    """A table as given less one column."""
+    if hasattr(X, "drop_columns"):
+        return X.drop_columns([name])
+    if hasattr(X, "drop"):
+        return X.drop(columns=[name]) if hasattr(X, "iloc") else X.drop(name)
+    if isinstance(X, Mapping):
+        return {k: v for k, v in X.items() if k != name}
+    if isinstance(X, RawTable):
+        return X.without(name)
+    raise TypeError(f"A {type(X).__name__} has no column {name!r} to take out; give the target as an array.")
+
+
+def _of_each_row(given: Any, what: str, n_rows: int, owner: str) -> NDArray[Any]:
+    """One entry for each row, none missing."""
+    values = np.asarray(given)
+    if values.shape != (n_rows,):
+        raise ValueError(f"{owner}: {what} needs one entry for each of the {n_rows} rows; got shape {values.shape}.")
+    gaps = np.isnan(values) if values.dtype.kind == "f" else [v is None or v != v for v in values]
+    if np.any(gaps):
+        raise ValueError(f"{owner}: {what} has missing values; every row needs one.")
+    return values
+
+
+def told_kinds(schema: Schema) -> dict[str, Any]:
+    """Kinds found on all rows, so that every fold reads a column alike; levels of nominals are learned in the fold."""
+    told: dict[str, Any] = {}
+    for spec in schema.columns:
+        if spec.role == "aside":
+            told[spec.name] = "aside"
+        elif spec.expand_date:
+            told[spec.name] = "date"
+        elif spec.form != "date":  # a date nobody spoke of is for the model to refuse
+            told[spec.name] = list(spec.kind.levels) if spec.kind.name == "ordinal" else spec.kind.name
+    return told
+
+
+def task_of_models(models: Mapping[str, Any], owner: str) -> str:
+    """Classification or regression; a mix has no common score."""
+    from sklearn.base import is_classifier, is_regressor
+
+    if not models:
+        raise ValueError(f"{owner} needs at least one model; got none.")
+    found: dict[str, str] = {}
+    for name, model in models.items():
+        if isinstance(model, type):
+            raise TypeError(f"{owner} needs models, not classes: write {model.__name__}() instead of {model.__name__}.")
+        known = hasattr(model, "fit") and hasattr(model, "predict") and hasattr(model, "get_params")
+        if not known:
+            raise TypeError(f"{owner} needs classifiers or regressors; {name!r} is a {type(model).__name__}.")
+        if isinstance(model, Classifier) or is_classifier(model):
+            found[name] = "classification"
+        elif isinstance(model, Regressor) or is_regressor(model):
+            found[name] = "regression"
+        else:
+            raise TypeError(f"{owner} needs classifiers or regressors; {name!r} is a {type(model).__name__}.")
+    if len(set(found.values())) > 1:
+        raise ValueError(f"{owner} needs models of one task; got classifiers and regressors together.")
+    return next(iter(found.values()))
