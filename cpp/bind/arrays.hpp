@@ -151,6 +151,25 @@ struct BorrowedRows {
     RowsOut view;
 };
 
+// An array that a kernel writes, one entry per row.
+template <class T>
+struct WrittenVector {
+    nb::ndarray<T, nb::ndim<1>, nb::device::cpu> owner;
+    T* data;
+};
+
+template <class T>
+WrittenVector<T> written(nb::handle object, const char* who, const char* name, Index rows) {
+    nb::ndarray<T, nb::ndim<1>, nb::device::cpu> a;
+    if (!nb::try_cast(object, a, false))
+        type_error(std::string(who) + " needs " + name + " as a writable " +
+                   (std::is_same_v<T, double> ? "float64" : "int64") + " vector, found " + found(object) + ".");
+    need_size(static_cast<Index>(a.shape(0)), rows, who, name, "row");
+    if (rows > 1 && a.stride(0) != 1) value_error(std::string(who) + " needs " + name + " contiguous.");
+    T* data = a.data();
+    return {std::move(a), data};
+}
+
 // The writable float64 matrix that a kernel adds to.
 inline BorrowedRows rows_out(nb::handle object, const char* who, Index rows) {
     nb::ndarray<double, nb::ndim<2>, nb::device::cpu> a;

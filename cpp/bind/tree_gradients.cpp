@@ -9,22 +9,6 @@ namespace {
 using Doubles = Borrowed<VectorView<double>>;
 using Codes = Borrowed<VectorView<std::int32_t>>;
 
-// A float64 array that a kernel writes, one number per row.
-struct WrittenVector {
-    nb::ndarray<double, nb::ndim<1>, nb::device::cpu> owner;
-    double* data;
-};
-
-WrittenVector written(nb::handle object, const char* who, const char* name, Index rows) {
-    nb::ndarray<double, nb::ndim<1>, nb::device::cpu> a;
-    if (!nb::try_cast(object, a, false))
-        type_error(std::string(who) + " needs " + name + " as a writable float64 vector, found " + found(object) + ".");
-    need_size(static_cast<Index>(a.shape(0)), rows, who, name, "row");
-    if (rows > 1 && a.stride(0) != 1) value_error(std::string(who) + " needs " + name + " contiguous.");
-    double* data = a.data();
-    return {std::move(a), data};
-}
-
 // A float64 matrix that a kernel writes, each column contiguous (Fortran order).
 struct WrittenColumns {
     nb::ndarray<double, nb::ndim<2>, nb::device::cpu> owner;
@@ -56,12 +40,23 @@ Doubles row_weights(nb::handle object, const char* who, Index rows) {
     return per_row<double>(object, who, "weight", rows);
 }
 
+void stage_gradients(nb::handle gradient, nb::handle hessian, nb::handle out) {
+    const char* who = "stage_gradients";
+    const Doubles g = packed_vector<double>(gradient, who, "gradient");
+    const Index n = g.view.size;
+    Doubles h;
+    if (!hessian.is_none()) h = per_row<double>(hessian, who, "hessian", n);
+    const auto words = written<std::int64_t>(out, who, "out", n);
+    const nb::gil_scoped_release unlocked;
+    tree::stage_gradients(g.view.data, h.view.data, n, words.data);
+}
+
 void squared_gradient(nb::handle y, nb::handle score, nb::handle weight, nb::handle gradient) {
     const char* who = "squared_gradient";
     const Doubles s = packed_vector<double>(score, who, "score");
     const Index n = s.view.size;
     const Doubles target = per_row<double>(y, who, "y", n), w = row_weights(weight, who, n);
-    const auto g = written(gradient, who, "gradient", n);
+    const auto g = written<double>(gradient, who, "gradient", n);
     const nb::gil_scoped_release unlocked;
     tree::squared_gradient({n, s.view.data, w.view.data}, target.view.data, g.data);
 }
@@ -71,7 +66,7 @@ void logistic_gradient(nb::handle y, nb::handle score, nb::handle weight, nb::ha
     const Doubles s = packed_vector<double>(score, who, "score");
     const Index n = s.view.size;
     const Doubles target = per_row<double>(y, who, "y", n), w = row_weights(weight, who, n);
-    const auto g = written(gradient, who, "gradient", n), h = written(hessian, who, "hessian", n);
+    const auto g = written<double>(gradient, who, "gradient", n), h = written<double>(hessian, who, "hessian", n);
     const nb::gil_scoped_release unlocked;
     tree::logistic_gradient({n, s.view.data, w.view.data}, target.view.data, g.data, h.data);
 }
@@ -105,7 +100,7 @@ void add_leaves(nb::handle score, nb::handle leaf, nb::handle value) {
     const char* who = "add_leaves";
     const Codes place = packed_vector<std::int32_t>(leaf, who, "leaf");
     const Doubles values = packed_vector<double>(value, who, "value");
-    const auto out = written(score, who, "score", place.view.size);
+    const auto out = written<double>(score, who, "score", place.view.size);
     BadCell bad;
     {
         const nb::gil_scoped_release unlocked;
@@ -150,7 +145,7 @@ void rank_gradient(nb::handle gain, nb::handle score, nb::handle weight, nb::han
             value_error(std::string(who) + " needs order to hold row numbers below " + str(n) + ", found " +
                         str(places.view[i]) + ".");
     if (top < 0) value_error(std::string(who) + " needs top of at least 0, found " + str(top) + ".");
-    const auto g = written(gradient, who, "gradient", n), h = written(hessian, who, "hessian", n);
+    const auto g = written<double>(gradient, who, "gradient", n), h = written<double>(hessian, who, "hessian", n);
     const nb::gil_scoped_release unlocked;
     tree::rank_gradient({n, s.view.data, w.view.data}, gains.view.data, {places.view.data, from.view.data, count}, top,
                         by_ndcg, g.data, h.data);
@@ -160,6 +155,8 @@ void rank_gradient(nb::handle gain, nb::handle score, nb::handle weight, nb::han
 
 void tree_gradient_kernels(nb::module_& m) {
     using namespace nb::literals;
+    m.def("stage_gradients", &stage_gradients, "gradient"_a, "hessian"_a.none(), "out"_a,
+          "Gradient and hessian (1 where not given) of each row as two floats in one word.");
     m.def("squared_gradient", &squared_gradient, "y"_a, "score"_a, "weight"_a.none(), "gradient"_a,
           "Write w (score - y).");
     m.def("logistic_gradient", &logistic_gradient, "y"_a, "score"_a, "weight"_a.none(), "gradient"_a, "hessian"_a,

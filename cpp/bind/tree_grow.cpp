@@ -4,12 +4,16 @@
 
 #include "bind/modules.hpp"
 #include "bind/tree_inputs.hpp"
+#include "common/heap.hpp"
 #include "tree/bins.hpp"
 #include "tree/grow.hpp"
 
 namespace tilth::bind {
 
 namespace {
+
+// Cells of work from which on the memory it leaves behind is worth the call.
+constexpr Index worth_giving_back = 1'000'000;
 
 nb::list bin_edges(nb::handle X, nb::handle weight, nb::handle rows, Index max_bins) {
     const char* who = "bin_edges";
@@ -27,6 +31,7 @@ nb::list bin_edges(nb::handle X, nb::handle weight, nb::handle rows, Index max_b
                             str(some.view[i]) + ".");
         const nb::gil_scoped_release unlocked;
         edges = tree::bin_edges(view, w.view.data, some.view.data, some.view.size, max_bins);
+        if (view.cells() > worth_giving_back) give_back_freed_memory();
     });
     nb::list out;
     for (const std::vector<double>& e : edges) {
@@ -89,13 +94,18 @@ nb::object bag_counts(std::uint64_t seed, Index rows, Index size, bool replace) 
     return out.object;
 }
 
+// One array of all trees; what was copied is let go at once, so that the trees are never held twice.
 template <class T>
-nb::object joined(const std::vector<tree::TreeArrays>& trees, std::vector<T> tree::TreeArrays::*field, const char* dtype) {
+nb::object joined(std::vector<tree::TreeArrays>& trees, std::vector<T> tree::TreeArrays::*field, const char* dtype) {
     Index size = 0;
     for (const auto& t : trees) size += static_cast<Index>((t.*field).size());
     const auto out = new_array<T>("empty", dtype, size);
     T* to = out.data;
-    for (const auto& t : trees) to = std::copy((t.*field).begin(), (t.*field).end(), to);
+    for (auto& t : trees) {
+        to = std::copy((t.*field).begin(), (t.*field).end(), to);
+        std::vector<T>().swap(t.*field);
+    }
+    if (size > worth_giving_back / 10) give_back_freed_memory();
     return out.object;
 }
 
@@ -133,7 +143,8 @@ nb::dict arrays_of(std::vector<tree::TreeArrays>& trees) {
 nb::object grow_trees(nb::handle bins, nb::handle sizes, nb::handle nominal, nb::handle edges, nb::handle first,
                       nb::handle numbers, nb::handle codes, nb::handle labels_, Index n_classes, nb::handle targets,
                       nb::handle weight, bool newton, nb::dict settings, nb::handle seeds, nb::handle bag,
-                      nb::handle rows, bool want_leaves, nb::handle memory) {
+                      nb::handle rows, bool want_leaves, nb::handle memory, nb::handle staged, bool one_each,
+                      nb::handle scores, double rate) {
     const char* who = "grow_trees";
     const AnyArray b = array_of(bins, who, "bins", 2);
     const Index n = static_cast<Index>(b.shape(0)), p = static_cast<Index>(b.shape(1));
@@ -185,6 +196,11 @@ nb::object grow_trees(nb::handle bins, nb::handle sizes, nb::handle nominal, nb:
         y = every_label(labels_, who, n, n_classes);
         goal.codes = y.view.data;
         goal.k = static_cast<int>(n_classes);
+    } else if (!staged.is_none()) {
+        const auto words = written<std::int64_t>(staged, who, "staged", n);
+        if (!newton || request.settings.exact_rows > 0 || request.settings.criterion != tree::Criterion::squares || goal.weight)
+            value_error(std::string(who) + " takes staged gradients for Newton trees over bins, without weights beside.");
+        goal.staged = words.data, goal.one_each = one_each, goal.k = 1;
     } else {
         const Index m = static_cast<Index>(array_of(targets, who, "targets", 2).shape(1));
         t = packed_matrix<double>(targets, who, "targets", n, m);
@@ -222,6 +238,12 @@ nb::object grow_trees(nb::handle bins, nb::handle sizes, nb::handle nominal, nb:
         if (request.some_rows || request.bag.active) std::fill(leaf.data, leaf.data + n, -1);
         request.leaf_of_row = leaf.data;
     }
+    if (!scores.is_none()) {
+        if (request.some_rows || request.bag.active || all_seeds.size() != 1 || of_classes || goal.k != 1)
+            value_error(std::string(who) + " adds to scores for a single tree of all rows that answers one number.");
+        request.score = written<double>(scores, who, "scores", n).data;
+        request.rate = rate;
+    }
     nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> lent;
     if (!memory.is_none()) {
         if (!nb::try_cast(memory, lent, false))
@@ -232,6 +254,7 @@ nb::object grow_trees(nb::handle bins, nb::handle sizes, nb::handle nominal, nb:
     try {
         const nb::gil_scoped_release unlocked;
         trees = tree::grow_trees(request, all_seeds.data(), static_cast<Index>(all_seeds.size()));
+        if (n * p > worth_giving_back && !request.leaf_of_row && !request.score) give_back_freed_memory();
     } catch (const std::invalid_argument& problem) {
         value_error(std::string(who) + ": " + problem.what() + ".");
     }
@@ -251,6 +274,7 @@ void tree_grow_kernels(nb::module_& m) {
     m.def("grow_trees", &grow_trees, "bins"_a, "sizes"_a, "nominal"_a, "edges"_a, "first"_a, "numbers"_a.none(),
           "codes"_a.none(), "y"_a.none(), "n_classes"_a, "targets"_a.none(), "weight"_a.none(), "newton"_a,
           "settings"_a, "seeds"_a, "bag"_a.none(), "rows"_a.none(), "want_leaves"_a, "memory"_a.none(),
+          "staged"_a.none(), "one_each"_a, "scores"_a.none(), "rate"_a,
           "One tree per seed, as the arrays of Trees, and the leaf of every row if wanted.");
 }
 

@@ -39,6 +39,7 @@ public:
         data_ = loan ? loan->take<T>(n) : nullptr;
         if (!data_) own_ = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(n)), data_ = own_.get();
     }
+    void use(T* given) { data_ = given; }  // memory of somebody else, for as long as the array lives
     T* data() { return data_; }
     const T* data() const { return data_; }
     T& operator[](Index i) { return data_[i]; }

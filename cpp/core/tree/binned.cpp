@@ -91,7 +91,7 @@ Node BinnedRows<Bin>::root(std::uint64_t seed) {
 
 template <class Bin>
 bool BinnedRows<Bin>::keeps_histogram(Index n_rows) const {
-    return settings_.max_features == 0 && n_rows >= few_rows &&
+    return settings_.max_features == 0 && n_rows >= few_rows && n_rows > settings_.sorted_rows() &&
            columns_.cells() * payload_.words() <= largest_histogram;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "common/parallel.hpp"
 #include "common/tile.hpp"
@@ -16,6 +17,11 @@ struct Keyed {
     std::uint64_t key;
     double weight;
 };
+
+std::uint64_t key_of(const Keyed& item) { return item.key; }
+std::uint64_t key_of(std::uint64_t item) { return item; }
+double weight_of(const Keyed& item) { return item.weight; }
+double weight_of(std::uint64_t) { return 1.0; }
 
 double between(double a, double b) {
     const double m = a / 2 + b / 2;
@@ -53,43 +59,55 @@ std::vector<double> cut(const std::vector<double>& value, const std::vector<doub
     return edges;
 }
 
-}  // namespace
-
-template <class T>
-std::vector<std::vector<double>> bin_edges(MatrixView<T> X, const double* weight, const std::int32_t* rows,
-                                           Index n_rows, Index max_bins) {
+// `Item` holds a value and, where rows have weights, the weight.
+template <class Item, class T>
+std::vector<std::vector<double>> edges_of(MatrixView<T> X, const double* weight, const std::int32_t* rows, Index n_rows,
+                                          Index max_bins) {
     std::vector<std::vector<double>> out(X.cols);
     const Index n = rows ? n_rows : X.rows;
     // Neighbouring columns of a row lie in the same cache line, so a few columns are gathered together.
-    const Index width = std::clamp<Index>(X.cols / (2 * max_threads()), 1, 8);
+    constexpr Index most = 64 / sizeof(Item);
+    const Index width = std::clamp<Index>(X.cols / (2 * max_threads()), 1, most);
     const Index blocks = (X.cols + width - 1) / width;
     parallel_for(blocks, n * X.cols * 8, [&](Index block) {
         const Index from = block * width, to = std::min(X.cols, from + width);
-        std::vector<std::vector<Keyed>> gathered(to - from);
+        std::vector<std::vector<Item>> gathered(to - from);
         for (auto& column : gathered) column.reserve(n);
         for (Index i = 0; i < n; ++i) {
             const Index r = rows ? rows[i] : i;
             for (Index j = from; j < to; ++j) {
                 const double x = static_cast<double>(X(r, j));
-                if (x == x) gathered[j - from].push_back({ordered_key(x), weight ? weight[r] : 1.0});
+                if (x != x) continue;
+                if constexpr (std::is_same_v<Item, Keyed>) gathered[j - from].push_back({ordered_key(x), weight[r]});
+                else gathered[j - from].push_back(ordered_key(x));
             }
         }
-        std::vector<Keyed> spare;
+        std::vector<Item> spare;
         std::vector<double> value, mass;
         for (Index j = from; j < to; ++j) {
-            std::vector<Keyed>& column = gathered[j - from];
-            radix_sort(column, spare, [](const Keyed& item) { return item.key; });
+            std::vector<Item>& column = gathered[j - from];
+            radix_sort(column, spare, [](const Item& item) { return key_of(item); });
             value.clear(), mass.clear();
             std::uint64_t last = 0;
-            for (const Keyed& item : column) {
-                if (value.empty() || item.key != last) value.push_back(number_of_key(item.key)), mass.push_back(0.0);
-                last = item.key;
-                mass.back() += item.weight;
+            for (const Item& item : column) {
+                const std::uint64_t key = key_of(item);
+                if (value.empty() || key != last) value.push_back(number_of_key(key)), mass.push_back(0.0);
+                last = key;
+                mass.back() += weight_of(item);
             }
             out[j] = cut(value, mass, max_bins);
         }
     });
     return out;
+}
+
+}  // namespace
+
+template <class T>
+std::vector<std::vector<double>> bin_edges(MatrixView<T> X, const double* weight, const std::int32_t* rows,
+                                           Index n_rows, Index max_bins) {
+    return weight ? edges_of<Keyed>(X, weight, rows, n_rows, max_bins)
+                  : edges_of<std::uint64_t>(X, weight, rows, n_rows, max_bins);
 }
 
 template <class T, class Bin>

@@ -15,6 +15,7 @@ namespace tilth::tree {
 namespace kernel {
 void pack_gradients(const double* numbers, const double* weight, double sum_scale, double weight_scale, Index from, Index to,
                     Cell* out);
+void pack_staged(Staged* words, bool one_each, double sum_scale, double weight_scale, Index from, Index to);
 }
 
 namespace {
@@ -53,12 +54,23 @@ TILTH_CLONES void kernel::pack_gradients(const double* numbers, const double* we
         out[i] += round_by_chance(weight[i] * weight_scale, static_cast<std::uint32_t>(i) + 0x5bd1e995u) - 1;
 }
 
+// The same from staged words, in place.
+TILTH_CLONES void kernel::pack_staged(Staged* words, bool one_each, double sum_scale, double weight_scale, Index from,
+                                      Index to) {
+    for (Index i = from; i < to; ++i) {
+        const double g = staged_gradient(words[i]), h = staged_hessian(words[i]);
+        const Cell s = round_by_chance(-g * sum_scale, static_cast<std::uint32_t>(i));
+        const Cell w = one_each ? 1 : round_by_chance(h * weight_scale, static_cast<std::uint32_t>(i) + 0x5bd1e995u);
+        words[i] = s * (Cell{1} << 32) + w;
+    }
+}
+
 Facts facts_of(const Goal& goal) {
     Facts facts;
     facts.rows = goal.rows;
-    facts.top_weight = goal.rows > 0 && !goal.weight ? 1.0 : 0.0;
-    for (Index i = 0; goal.weight && i < goal.rows; ++i) {
-        const double w = goal.weight[i];
+    facts.top_weight = goal.rows > 0 && !goal.weighted() ? 1.0 : 0.0;
+    for (Index i = 0; goal.weighted() && i < goal.rows; ++i) {
+        const double w = goal.weight_of(i);
         facts.top_weight = std::max(facts.top_weight, w);
         facts.whole_weights &= w == std::floor(w) && w <= largest_whole;
     }
@@ -110,11 +122,15 @@ bool Payload::pack_gradients(Index total, Loan* loan) {
     std::vector<double> tops(3 * blocks, 0.0);
     parallel_for(blocks, 2 * n, [&](Index b) {
         double top_sum = 0, top_weight = 0, squares = 0;
-        for (Index i = b * block; i < std::min(n, (b + 1) * block); ++i) {
-            const double s = std::fabs(goal_.numbers[i]);
-            top_sum = std::max(top_sum, s), squares += s * s;
-            top_weight = std::max(top_weight, goal_.weight_of(i));
-        }
+        const auto add = [&](double sum, double weight) {
+            top_sum = std::max(top_sum, std::fabs(sum)), squares += sum * sum;
+            top_weight = std::max(top_weight, weight);
+        };
+        const Index from = b * block, to = std::min(n, (b + 1) * block);
+        if (goal_.staged)
+            for (Index i = from; i < to; ++i) add(staged_gradient(goal_.staged[i]), staged_hessian(goal_.staged[i]));
+        else
+            for (Index i = from; i < to; ++i) add(goal_.numbers[i], goal_.weight_of(i));
         tops[3 * b] = top_sum, tops[3 * b + 1] = top_weight, tops[3 * b + 2] = squares;
     });
     double top_sum = 0, top_weight = 0, squares = 0;
@@ -130,13 +146,15 @@ bool Payload::pack_gradients(Index total, Loan* loan) {
     packed_ = true, words_ = 1, lanes_ = 2 + goal_.k;
     sum_unit_ = top_sum > 0 ? top_sum / steps : 1.0;
     // Weights of one are counted as they are; other hessians are cut in steps, and rows are then estimated from them.
-    rows_estimated_ = goal_.weight != nullptr;
+    rows_estimated_ = goal_.weighted();
     weight_unit_ = rows_estimated_ && top_weight > 0 ? top_weight / steps : 1.0;
-    rows_.take(n, loan);
+    if (goal_.staged) rows_.use(goal_.staged);
+    else rows_.take(n, loan);
     const double sum_scale = 1 / sum_unit_, weight_scale = 1 / weight_unit_;
     parallel_for(blocks, 2 * n, [&](Index b) {
-        kernel::pack_gradients(goal_.numbers, goal_.weight, sum_scale, weight_scale, b * block, std::min(n, (b + 1) * block),
-                               rows_.data());
+        const Index from = b * block, to = std::min(n, (b + 1) * block);
+        if (goal_.staged) kernel::pack_staged(goal_.staged, goal_.one_each, sum_scale, weight_scale, from, to);
+        else kernel::pack_gradients(goal_.numbers, goal_.weight, sum_scale, weight_scale, from, to, rows_.data());
     });
     return true;
 }

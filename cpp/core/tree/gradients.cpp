@@ -125,6 +125,13 @@ BadCell softmax_gradient(const Rows& rows, Index k, Index stride, const std::int
     });
 }
 
+void stage_gradients(const double* gradient, const double* hessian, Index n, Staged* out) {
+    by_rows(n, 2, [&](Index begin, Index end) {
+        for (Index i = begin; i < end; ++i)
+            out[i] = stage(static_cast<float>(gradient[i]), hessian ? static_cast<float>(hessian[i]) : 1.0f);
+    });
+}
+
 BadCell add_leaves(double* score, const std::int32_t* leaf, Index n, const double* value, Index n_values) {
     return by_checked_rows(n, 2, [&](Index begin, Index end) -> BadCell {
         for (Index i = begin; i < end; ++i) {

@@ -3,6 +3,7 @@
 
 #include "common/labels.hpp"
 #include "common/view.hpp"
+#include "tree/settings.hpp"
 
 namespace tilth::tree {
 
@@ -23,6 +24,9 @@ void logistic_gradient(const Rows& rows, const double* y, double* gradient, doub
 // Gives the first row whose class is not in [0, k); then nothing sensible was written.
 BadCell softmax_gradient(const Rows& rows, Index k, Index stride, const std::int32_t* y, double* gradient,
                          double* hessian);
+
+// Gradient and hessian (nullptr: one each) of each row as two floats in one word, see settings.hpp.
+void stage_gradients(const double* gradient, const double* hessian, Index n, Staged* out);
 
 // score[i] += value[leaf[i]]; a negative leaf adds nothing. Gives the first leaf beyond `n_values`.
 BadCell add_leaves(double* score, const std::int32_t* leaf, Index n, const double* value, Index n_values);

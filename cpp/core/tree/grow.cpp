@@ -29,7 +29,8 @@ void grow_from(Store& store, const Settings& settings, Node root, Grove& grove, 
     };
     const auto offer = [&](Node&& node) {
         Grown& grown = grove.nodes[node.id];
-        grown.begin = node.begin, grown.end = node.end, grown.low = node.sums.low, grown.high = node.sums.high;
+        grown.begin = static_cast<std::int32_t>(node.begin), grown.end = static_cast<std::int32_t>(node.end);
+        if (!settings.monotone.empty()) grown.keep().low = node.sums.low, grown.keep().high = node.sums.high;
         const bool full = settings.max_leaves > 0 && leaves >= settings.max_leaves;
         if (!full && store.rows_in(node) > 0 && store.may_split(node)) {
             if (deferred && store.rows_in(node) <= defer) {
@@ -65,14 +66,14 @@ void grow_from(Store& store, const Settings& settings, Node root, Grove& grove, 
 }
 
 // Hangs a subtree grown on its own at node `at` of the tree.
-void graft(Grove& tree, int at, Grove& branch, Index first_row) {
+void graft(Grove& tree, int at, Grove branch, Index first_row) {
     const int shift = static_cast<int>(tree.nodes.size()) - 1;
-    const Index words = static_cast<Index>(tree.bits.size());
+    const auto words = static_cast<std::int32_t>(tree.bits.size()), from = static_cast<std::int32_t>(first_row);
     for (std::size_t i = 0; i < branch.nodes.size(); ++i) {
         Grown& node = branch.nodes[i];
         if (node.child >= 0) node.child += shift;
         if (node.subset >= 0) node.subset += words;
-        node.begin += first_row, node.end += first_row;
+        node.begin += from, node.end += from;
         if (i == 0) tree.nodes[at] = std::move(node);
         else tree.nodes.push_back(std::move(node));
     }
@@ -82,8 +83,9 @@ void graft(Grove& tree, int at, Grove& branch, Index first_row) {
 // Sums in double precision of the rows of finished nodes, and the answers made of them.
 class Finisher {
 public:
-    Finisher(const Request& request, const std::int32_t* rows, const std::uint16_t* times)
-        : goal_(request.goal), settings_(request.settings), rows_(rows), times_(times),
+    Finisher(const Request& request, const Payload& payload, const std::int32_t* rows, const std::uint16_t* times)
+        : goal_(request.goal), settings_(request.settings), kept_(request.goal.staged && payload.packed()), rows_(rows),
+          times_(times),
           width_(goal_.classes() ? goal_.k : 1 + 2 * goal_.k), outputs_(goal_.k), centre_(goal_.k, 0.0) {
         if (goal_.classes() || goal_.newton) return;
         for (Index i = 0; i < goal_.rows; ++i)
@@ -99,15 +101,15 @@ public:
             if (node.test != Test::leaf) return;
             if (leaf_of_row) {
                 for (Index r = node.begin; r < node.end; ++r) leaf_of_row[rows_[r]] = static_cast<std::int32_t>(i);
-                return;
+                if (!kept_) return;
             }
             double* into = sums.data() + i * width_;
-            if (!node.sums.empty()) centred(node.sums, into);
+            if (node.has_sums()) centred(node.kept->sums, into);
             else for (Index r = node.begin; r < node.end; ++r) add(rows_[r], times_ ? times_[rows_[r]] : 1.0, into);
         };
         if (alone) for (Index i = 0; i < m; ++i) leaf(i);
         else parallel_for(m, goal_.rows * 4, leaf);
-        if (leaf_of_row) sum_in_order(leaf_of_row, sums, m);
+        if (leaf_of_row && !kept_) sum_in_order(leaf_of_row, sums, m);
         for (Index i = m - 1; i >= 0; --i) {  // children stand after their parents
             const Grown& node = grove.nodes[i];
             for (int b = 0; b < node.branches; ++b)
@@ -116,6 +118,7 @@ public:
         TreeArrays out;
         out.bits = std::move(grove.bits);
         out.value.resize(m * outputs_);
+        out.reserve(m);
         for (Index i = 0; i < m; ++i) {
             const Grown& node = grove.nodes[i];
             out.test.push_back(static_cast<std::uint8_t>(node.test));
@@ -204,13 +207,13 @@ private:
             }
             value[o] += centre_[o];
             if (!goal_.newton && settings_.l2 == 0) keep_equal(node, o, value[o]);
-            if (!settings_.monotone.empty()) value[o] = std::clamp(value[o], node.low, node.high);
+            if (node.kept) value[o] = std::clamp(value[o], node.kept->low, node.kept->high);
         }
     }
 
     // Targets that are all the same are the answer to the last bit.
     void keep_equal(const Grown& node, int o, double& value) const {
-        if (node.test != Test::leaf || node.begin >= node.end || !node.sums.empty()) return;
+        if (node.test != Test::leaf || node.begin >= node.end || node.has_sums()) return;
         const double first = goal_.target_of(rows_[node.begin], o);
         for (Index r = node.begin; r < node.end; ++r)
             if (goal_.target_of(rows_[r], o) != first) return;
@@ -249,11 +252,22 @@ private:
 
     const Goal& goal_;
     const Settings& settings_;
+    bool kept_;  // sums were kept with the leaves, because the rows hold no gradients any more
     const std::int32_t* rows_;
     const std::uint16_t* times_;
     Index width_, outputs_;
     std::vector<double> centre_;
 };
+
+// Adds the answers of a single tree of one number to the scores of its rows.
+void add_answers(const Request& request, const Grove& grove, const std::int32_t* rows, const TreeArrays& tree) {
+    parallel_for(static_cast<Index>(grove.nodes.size()), request.rows * 4, [&](Index i) {
+        const Grown& node = grove.nodes[i];
+        if (node.test != Test::leaf) return;
+        const double value = request.rate * tree.value[i];
+        for (Index r = node.begin; r < node.end; ++r) request.score[rows[r]] += value;
+    });
+}
 
 template <class Bin>
 TreeArrays grow_one(const Request& request, const Bin* bins, const Payload& payload, std::uint64_t seed, bool alone,
@@ -283,9 +297,9 @@ TreeArrays grow_one(const Request& request, const Bin* bins, const Payload& payl
         grow_exactly(root, grove, work, alone);
     } else {
         std::vector<Node> deferred;
-        const bool any_order = !settings.best_first && settings.max_leaves == 0;
-        const bool exactly = settings.exact_rows > 0 && !fractional;
-        const Index defer = !any_order ? 0 : exactly ? settings.exact_rows : alone ? 0 : subtree_rows;
+        const bool any_order = settings.any_order();
+        const bool exactly = settings.sorted_rows() > 0;
+        const Index defer = !any_order ? 0 : exactly ? settings.sorted_rows() : alone ? 0 : subtree_rows;
         grow_from(store, settings, std::move(root), grove, work, alone, defer, defer > 0 ? &deferred : nullptr);
         std::vector<Grove> branches(deferred.size());
         const auto grow_branch = [&](Index i) {
@@ -305,10 +319,12 @@ TreeArrays grow_one(const Request& request, const Bin* bins, const Payload& payl
         if (alone) for (Index i = 0; i < n_branches; ++i) grow_branch(i);
         else parallel_for(n_branches, serial_cells, grow_branch);
         for (Index i = 0; i < n_branches; ++i)
-            graft(grove, deferred[i].id, branches[i], exactly ? deferred[i].begin : 0);
+            graft(grove, deferred[i].id, std::move(branches[i]), exactly ? deferred[i].begin : 0);
     }
-    const Finisher finisher(request, store.rows(), drawn);
-    return finisher.finish(grove, alone, request.leaf_of_row);
+    const Finisher finisher(request, payload, store.rows(), drawn);
+    TreeArrays out = finisher.finish(grove, alone, request.leaf_of_row);
+    if (request.score) add_answers(request, grove, store.rows(), out);
+    return out;
 }
 
 }  // namespace

@@ -32,6 +32,8 @@ struct Request {
     const std::int32_t* some_rows = nullptr;  // rows to use, ascending; all when not given
     Index n_some = 0;
     std::int32_t* leaf_of_row = nullptr;      // where the leaf of each row goes, for a single tree
+    double* score = nullptr;                  // what the answer of each row's leaf is added to, times `rate`
+    double rate = 1;
     Loan memory;                              // to work in, for a single tree
 };
 
@@ -44,6 +46,10 @@ struct TreeArrays {
     std::vector<std::uint64_t> bits;
 
     Index nodes() const { return static_cast<Index>(test.size()); }
+    void reserve(Index nodes) {
+        test.reserve(nodes), column.reserve(nodes), child.reserve(nodes), branches.reserve(nodes), missing.reserve(nodes);
+        threshold.reserve(nodes), weight.reserve(nodes), impurity.reserve(nodes), gain.reserve(nodes), subset.reserve(nodes);
+    }
 };
 
 // One tree per seed; the same trees on any number of threads.

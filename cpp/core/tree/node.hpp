@@ -1,6 +1,7 @@
 // Nodes while a tree grows, and the tree they leave behind.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -33,24 +34,35 @@ struct Node {
     Index rows_and_shares() const { return rows() + static_cast<Index>(shares.size()); }
 };
 
-// A node of the finished tree.
+// What only some trees need to know of a finished node.
+struct Kept {
+    std::vector<double> sums;  // found when the node was made, where its rows do not tell them later
+    double low = -std::numeric_limits<double>::infinity();  // bounds of the answer
+    double high = std::numeric_limits<double>::infinity();
+};
+
+// A node of the finished tree: small, because a large forest holds millions until they are written out.
 struct Grown {
     Test test = Test::leaf;
-    int missing = 0;
+    std::int32_t missing = 0;
     std::int32_t column = -1;
     std::int32_t child = -1;
     std::int32_t branches = 0;
+    std::int32_t subset = -1;
+    std::int32_t begin = 0, end = 0;
     double threshold = 0;
-    Index subset = -1;
     double gain = 0;
-    Index begin = 0, end = 0;
-    double low = -std::numeric_limits<double>::infinity();
-    double high = std::numeric_limits<double>::infinity();
-    std::vector<double> sums;  // fractional trees and subtrees of their own: sums found when the node was made
+    std::unique_ptr<Kept> kept;
+
+    Kept& keep() {
+        if (!kept) kept = std::make_unique<Kept>();
+        return *kept;
+    }
+    bool has_sums() const { return kept && !kept->sums.empty(); }
 };
 
 struct Grove {
-    std::vector<Grown> nodes;
+    std::deque<Grown> nodes;  // grows without a second copy of itself
     std::vector<std::uint64_t> bits;
 
     // Makes `id` ask the split's question; gives the number of its first child.
@@ -60,7 +72,7 @@ struct Grove {
         node.test = split.test, node.missing = split.missing, node.column = static_cast<std::int32_t>(split.column);
         node.child = first, node.branches = split.branches, node.threshold = split.threshold, node.gain = split.gain;
         if (split.test == Test::subset) {
-            node.subset = static_cast<Index>(bits.size());
+            node.subset = static_cast<std::int32_t>(bits.size());
             bits.insert(bits.end(), split.levels.begin(), split.levels.end());
         }
         nodes.resize(first + split.branches);

@@ -1,6 +1,7 @@
 // What a tree is grown from and by which rules. Plain data; see Growth, Grid and Goal in engines/tree/grow.py.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -41,6 +42,10 @@ struct Settings {
     Index max_levels = 0;        // most levels that a set may single out; 0: no limit
     std::vector<std::int8_t> monotone;           // per column -1, 0, 1; empty: no constraint
     std::vector<std::vector<int>> interactions;  // columns that may meet on a path; empty: all may
+
+    bool any_order() const { return !best_first && max_leaves == 0; }  // which node is split first makes no difference
+    // Nodes of at most this many rows are sorted and grown to the end on their own.
+    Index sorted_rows() const { return any_order() && missing != MissingRule::fractional ? exact_rows : 0; }
 };
 
 // The columns: numbers in bins first, then levels. Every column has one more bin, the last, for missing values.
@@ -59,6 +64,17 @@ struct Columns {
     double cut(Index j, Index b) const { return numeric(j) ? edges[first_edge[j] + b] : static_cast<double>(b) + 0.5; }
 };
 
+// Gradient and hessian of a row as two floats in one word.
+using Staged = std::int64_t;
+inline Staged stage(float gradient, float hessian) {
+    return static_cast<Staged>((std::uint64_t{std::bit_cast<std::uint32_t>(gradient)} << 32) |
+                               std::bit_cast<std::uint32_t>(hessian));
+}
+inline float staged_gradient(Staged word) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(static_cast<std::uint64_t>(word) >> 32));
+}
+inline float staged_hessian(Staged word) { return std::bit_cast<float>(static_cast<std::uint32_t>(word)); }
+
 // What the tree is to explain, row by row.
 //   classes: `codes` in [0, k), weight or 1
 //   squares: sums of `numbers` [n, m] and of `weight`; Newton boosting has m = 1, numbers = gradient, weight = hessian
@@ -69,6 +85,10 @@ struct Goal {
     const double* numbers = nullptr;
     const double* weight = nullptr;
     bool newton = false;  // numbers are gradients, weighted already; the impurity is not that of a target
+    // Instead of `numbers` and `weight`, gradient and hessian of a row as two floats in one word; a payload may make its
+    // cells of them in place, and nobody reads them then.
+    Staged* staged = nullptr;
+    bool one_each = false;  // every staged hessian is 1
 
     bool classes() const { return codes != nullptr; }
     // The weight in a node's lanes.
@@ -78,9 +98,13 @@ struct Goal {
         for (int c = 0; c < k; ++c) sum += lanes[1 + c];
         return sum;
     }
-    double weight_of(Index i) const { return weight ? weight[i] : 1.0; }
+    double weight_of(Index i) const { return staged ? staged_hessian(staged[i]) : weight ? weight[i] : 1.0; }
+    bool weighted() const { return staged ? !one_each : weight != nullptr; }
     // What a node is to predict: a gradient is followed downwards.
-    double target_of(Index i, int o) const { return newton ? -numbers[i * k + o] : numbers[i * k + o]; }
+    double target_of(Index i, int o) const {
+        if (staged) return -staged_gradient(staged[i]);
+        return newton ? -numbers[i * k + o] : numbers[i * k + o];
+    }
     // w * y of output o; gradients carry their weight already.
     double sum_of(Index i, int o) const { return target_of(i, o) * (newton || !weight ? 1.0 : weight[i]); }
 };

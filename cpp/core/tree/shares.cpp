@@ -53,20 +53,26 @@ void BinnedRows<Bin>::add_shares(const Node& node, Cell* cells) const {
 
 template <class Bin>
 void BinnedRows<Bin>::keep_sums(const Node& node, Grown& grown) const {
-    if (!fractional()) return;
     const Goal& goal = payload_.goal();
-    grown.sums.assign(goal.classes() ? goal.k : 1 + 2 * goal.k, 0.0);
+    if (goal.staged && payload_.packed()) {  // the gradients themselves are gone
+        const double* lanes = node.sums.lanes.data();
+        grown.keep().sums = {lanes[1], lanes[2], 0.0};
+        return;
+    }
+    if (!fractional()) return;
+    std::vector<double>& sums = grown.keep().sums;
+    sums.assign(goal.classes() ? goal.k : 1 + 2 * goal.k, 0.0);
     const auto add = [&](Index r, double share) {
         const double w = goal.weight_of(r) * share;
         if (goal.classes()) {
-            grown.sums[goal.codes[r]] += w;
+            sums[goal.codes[r]] += w;
             return;
         }
-        grown.sums[0] += w;
+        sums[0] += w;
         for (int o = 0; o < goal.k; ++o) {
             const double y = goal.target_of(r, o);
-            grown.sums[1 + o] += goal.newton ? y * share : y * w;
-            grown.sums[1 + goal.k + o] += y * y * w;
+            sums[1 + o] += goal.newton ? y * share : y * w;
+            sums[1 + goal.k + o] += y * y * w;
         }
     };
     for (Index i = node.begin; i < node.end; ++i) add(rows_[i], times_ ? times_[rows_[i]] : 1.0);

@@ -61,6 +61,11 @@ class Loss(Part):
         return 1
 
     @property
+    def by_row(self) -> bool:
+        """Whether the loss of a row depends on that row alone, so that rows can be taken in blocks."""
+        return self.serves != "order"
+
+    @property
     def in_pieces(self) -> bool:
         """Whether :meth:`pieces` gives something; asked of the class, because to build them is a pass over the rows."""
         return type(self).pieces is not Loss.pieces
@@ -499,6 +504,11 @@ class CustomLoss(Loss):
                 found = f"shape {part.shape}" if part.shape != eta.shape else "numbers that are not finite"
                 raise ValueError(f"The custom loss must give a finite {name} of shape {eta.shape}; it gave {found}.")
         return g, h
+
+    @property
+    def by_row(self) -> bool:
+        """A function of the user's may look at all rows at once."""
+        return False
 
     def value(self, y: Any, eta: Floats) -> Floats:
         """What ``measure`` says."""

@@ -24,7 +24,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from tilth import _core
 from tilth.data.table import Table
-from tilth.engines.tree.grow import Bag, Grid, Growth, grow_newton
+from tilth.engines.tree.grow import Bag, Grid, Growth, Staged, grow_newton, grow_staged
 from tilth.engines.tree.reshape import questions_upwards, sum_branches
 from tilth.engines.tree.trees import LEAF, Trees
 from tilth.parts.losses import Loss, sum_by
@@ -36,6 +36,9 @@ Search = Literal["auto", "leaf", "stage", "none"]
 
 #: Rows of the training table on which the loss of each round is measured, when a curve is asked for.
 CURVE_ROWS = 10_000
+#: From this many rows on, gradients are kept as single floats, and made a block of rows at a time.
+STAGED_ROWS = 16_384
+BLOCK = 16_384
 
 
 @dataclass(frozen=True)
@@ -247,13 +250,15 @@ class _Watch:
 class _Maker:
     """Makes the learners of one round after the other."""
 
-    def __init__(self, sample: Sample, rules: Boosting) -> None:
+    def __init__(self, sample: Sample, rules: Boosting, rows: int | None = None) -> None:
+        """``rows`` is how many rows have their gradients in memory at a time; None: all."""
         self.sample, self.rules, self.loss = sample, rules, sample.loss
         self.k = sample.loss.n_scores
         self.newton = rules.method == "newton" and sample.loss.curved
-        self.gradient = np.empty((sample.n_rows, self.k), order="F")
+        shape = (rows or sample.n_rows, self.k)
+        self.gradient = np.empty(shape, order="F")
         constant = not self.newton or sample.loss.flat
-        self.hessian = None if constant else np.empty((sample.n_rows, self.k), order="F")
+        self.hessian = None if constant else np.empty(shape, order="F")
 
     def differentiate(self, eta: Floats) -> None:
         hessian = None if self.hessian is None else flat(self.hessian)
@@ -295,15 +300,24 @@ class _Maker:
 
 class _TreeMaker(_Maker):
     def __init__(self, sample: Sample, growth: Growth, rules: Boosting, max_bins: int) -> None:
-        super().__init__(sample, rules)
+        n = sample.n_rows
+        # Binned thresholds never look at a row's gradient again, and most losses take the rows one by one.
+        lean = n >= STAGED_ROWS and growth.thresholds == "binned" and sample.loss.by_row
+        super().__init__(sample, rules, min(n, BLOCK) if lean else None)
         self.growth = growth
+        self.staged = np.empty((self.k, n), dtype=np.int64) if lean else None
+        if lean:
+            sample.y = _compact(sample.y, sample.loss)
         self.grid = Grid.of(sample.table, max_bins, sample.weight, rules.seed)
         self.made: list[Trees] = []
         auto = "none" if self.newton else "leaf"
         self.search = auto if rules.line_search == "auto" else rules.line_search
 
     def add(self, eta: Floats, r: int) -> None:
-        self.differentiate(eta)
+        if self.staged is None:
+            self.differentiate(eta)
+        else:
+            self._stage(eta, self.staged)
         rows = self.chosen_rows(r)
         now = eta.copy(order="F") if self.k > 1 and self.search == "stage" else eta
         for c in range(self.k):
@@ -311,12 +325,35 @@ class _TreeMaker(_Maker):
             growth = self.growth
             if self.rules.tree_columns < 1.0:
                 growth = replace(growth, interactions=self._some_columns(seed))
-            tree, leaf = grow_newton(self.grid, self.gradient[:, c], self.curvature(c), growth, seed, rows)
+            direct = self.search == "none" and rows is None
+            leaf: Ints | None
+            if self.staged is None:
+                tree, leaf = grow_newton(self.grid, self.gradient[:, c], self.curvature(c), growth, seed, rows)
+            else:
+                staged = Staged(self.staged[c], self.hessian is None and self.sample.weight is None)
+                scores = eta[:, c] if direct else None
+                tree, leaf = grow_staged(self.grid, staged, growth, seed, rows, scores, self.rules.rate)
             value = self.rules.rate * self._values(tree, leaf, now, c, rows)
             if rows is not None:
                 leaf = np.ascontiguousarray(tree.leaves(self.sample.table)[:, 0])
-            _core.add_leaves(eta[:, c], leaf, value)
+            if leaf is not None:
+                _core.add_leaves(eta[:, c], leaf, value)
             self.made.append(tree.replace_values(value[:, None]))
+
+    def _stage(self, eta: Floats, staged: NDArray[np.int64]) -> None:
+        """Gradients and hessians of all rows, a block at a time."""
+        sample = self.sample
+        for begin in range(0, sample.n_rows, BLOCK):
+            block = slice(begin, min(begin + BLOCK, sample.n_rows))
+            size = block.stop - begin
+            y = sample.y[block].astype(np.float64) if sample.y.dtype == np.int8 else sample.y[block]
+            weight = None if sample.weight is None else sample.weight[block]
+            scores = np.asfortranarray(eta[block])
+            gradient = np.asfortranarray(self.gradient[:size])
+            hessian = None if self.hessian is None else np.asfortranarray(self.hessian[:size])
+            self.loss.fill(y, flat(scores), weight, flat(gradient), None if hessian is None else flat(hessian))
+            for c in range(self.k):
+                _core.stage_gradients(gradient[:, c], weight if hessian is None else hessian[:, c], staged[c, block])
 
     def _some_columns(self, seed: int) -> tuple[tuple[int, ...], ...]:
         """Sets of columns that may meet, with only the columns of this tree in them."""
@@ -327,9 +364,9 @@ class _TreeMaker(_Maker):
         kept = tuple(tuple(j for j in group if j in chosen) for group in sets)
         return tuple(group for group in kept if group)
 
-    def _values(self, tree: Trees, leaf: Ints, eta: Floats, c: int, rows: Ints | None) -> Floats:
+    def _values(self, tree: Trees, leaf: Ints | None, eta: Floats, c: int, rows: Ints | None) -> Floats:
         """The answers of the nodes before shrinkage."""
-        if self.search == "none":
+        if self.search == "none" or leaf is None:
             return tree.value[:, 0]
         if self.search == "stage":
             direction = np.zeros(len(leaf))
@@ -346,7 +383,7 @@ class _TreeMaker(_Maker):
         if self.k == 1 and self.loss.serves != "order":
             return self.loss.shift(y, eta[:, 0], weight, leaf, tree.n_nodes)
         # Several scores at once, or pairs of rows, have no step in closed form: one Newton step for each leaf.
-        g, h = np.empty_like(self.gradient), np.empty_like(self.gradient)
+        g, h = np.empty_like(eta), np.empty_like(eta)
         self.loss.fill(y, flat(eta), weight, flat(g), flat(h))
         inside = leaf >= 0
         slope = sum_by(leaf[inside], g[inside, c], tree.n_nodes)
@@ -415,6 +452,13 @@ class _LearnerMaker(_Maker):
     def course(self, before: Course) -> Course:
         steps = np.concatenate([before.steps, np.array(self.steps)])
         return Course(before.start, None, [*before.learners, *self.learners], steps, before.losses)
+
+
+def _compact(y: Any, loss: Loss) -> Any:
+    """Two classes in a byte per row; any other target as it is."""
+    if loss.serves != "two classes" or not np.isin(y, (0.0, 1.0)).all():
+        return y
+    return y.astype(np.int8)
 
 
 def seed_of(*numbers: int) -> int:

@@ -91,8 +91,13 @@ class Grid:
 
     @functools.cached_property
     def memory(self) -> NDArray[np.uint8]:
-        """What growing one tree works in, kept for the next one: 16 bytes a row."""
+        """What growing one tree works in, kept for the next one: the rows twice, and their cells."""
         return np.empty(16 * self.table.n_rows + 256, dtype=np.uint8)
+
+    @functools.cached_property
+    def rows_memory(self) -> NDArray[np.uint8]:
+        """The same where the cells have a place of their own."""
+        return np.empty(8 * self.table.n_rows + 256, dtype=np.uint8)
 
 
 @dataclass(eq=False)
@@ -109,6 +114,18 @@ class Goal:
     gradient: Floats | None = None
     hessian: Floats | None = None
     weight: Floats | None = None
+    staged: Staged | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Staged:
+    """Gradient and hessian of every row as two floats in one word; the kernel makes its cells of them in place.
+
+    ``one_each``: every hessian is 1.
+    """
+
+    words: NDArray[np.int64]
+    one_each: bool
 
 
 def grow_trees(grid: Grid, goal: Goal, growth: Growth, seeds: NDArray[np.int64], bag: Bag | None = None) -> Trees:
@@ -130,6 +147,18 @@ def grow_newton(
     return trees, leaves
 
 
+def grow_staged(
+    grid: Grid, staged: Staged, growth: Growth, seed: int, rows: Ints | None = None,
+    scores: Floats | None = None, rate: float = 1.0,
+) -> tuple[Trees, Ints | None]:  # fmt: skip
+    """One tree for staged gradients, which are used up.
+
+    With ``scores`` the answers times ``rate`` are added to them, and there are no leaves to tell.
+    """
+    seeds = np.array([seed], dtype=np.int64)
+    return _grow(grid, Goal(staged=staged), growth, seeds, None, rows, scores is None, scores, rate)
+
+
 def _grow(
     grid: Grid,
     goal: Goal,
@@ -138,10 +167,12 @@ def _grow(
     bag: Bag | None,
     rows: Ints | None,
     want_leaves: bool,
+    scores: Floats | None = None,
+    rate: float = 1.0,
 ) -> tuple[Trees, Ints | None]:
     bins = grid.bins
     edges, first = bins.flat_edges()
-    newton = goal.gradient is not None
+    newton = goal.gradient is not None or goal.staged is not None
     targets = goal.numbers
     weight = goal.weight
     if goal.gradient is not None:
@@ -149,10 +180,12 @@ def _grow(
     n_outputs = 1 if targets is None else targets.shape[1]
     settings = kernel_settings(growth, grid.table.n_rows, newton, n_outputs)
     exact = settings["exact_rows"] > 0  # only then the values themselves are looked at
+    memory = grid.rows_memory if goal.staged is not None else grid.memory if want_leaves else None
+    words, one_each = (None, False) if goal.staged is None else (goal.staged.words, goal.staged.one_each)
     arrays, leaves = _core.grow_trees(
         grid.cells, bins.sizes, bins.nominal, edges, first, grid.table.numbers() if exact else None,
         grid.table.codes() if exact else None, goal.codes, goal.n_classes, targets, weight, newton, settings, seeds,
-        None if bag is None else (bag.size, bag.replace), rows, want_leaves, grid.memory if want_leaves else None,
+        None if bag is None else (bag.size, bag.replace), rows, want_leaves, memory, words, one_each, scores, rate,
     )  # fmt: skip
     arrays["value"] = arrays["value"].reshape(-1, goal.n_classes if goal.codes is not None else n_outputs)
     return Trees(bins.names, bins.kinds, **arrays), leaves

@@ -148,20 +148,30 @@ class Trees:
         )  # fmt: skip
 
     @classmethod
-    def join(cls, parts: Sequence[Trees]) -> Trees:
-        """Trees of the same columns, one after the other."""
+    def join(cls, parts: Sequence[Trees], *, release: bool = False) -> Trees:
+        """Trees of the same columns, one after the other; ``release`` empties the parts while they are copied."""
         first = parts[0]
         if len(parts) == 1:
             return first
         nodes = np.cumsum([0, *(t.n_nodes for t in parts)])
         words = np.cumsum([0, *(len(t.bits) for t in parts)])
-        moved = {
-            "start": [t.start[:-1] + n for t, n in zip(parts, nodes, strict=False)] + [nodes[-1:]],
-            "child": [np.where(t.child >= 0, t.child + np.int32(n), -1) for t, n in zip(parts, nodes, strict=False)],
-            "subset": [np.where(t.subset >= 0, t.subset + w, -1) for t, w in zip(parts, words, strict=False)],
-        }
-        joined = {n: np.concatenate(moved.get(n) or [getattr(t, n) for t in parts]) for n in ARRAYS}
-        arrays = {n: values.astype(getattr(first, n).dtype, copy=False) for n, values in joined.items()}
+        shift = {"start": nodes, "child": nodes, "subset": words}
+        arrays: dict[str, NDArray[Any]] = {}
+        for name in ARRAYS:
+            own: NDArray[Any] = getattr(first, name)
+            size = sum(len(getattr(t, name)) for t in parts) - (len(parts) - 1) * (name == "start")
+            into = np.empty((size, *own.shape[1:]), dtype=own.dtype)
+            at = 0
+            for place, part in enumerate(parts):
+                own = getattr(part, name)[: -1 if name == "start" and place < len(parts) - 1 else None]
+                here = into[at : at + len(own)]
+                here[...] = own
+                if name in shift:
+                    here[here >= 0] += here.dtype.type(shift[name][place])
+                at += len(own)
+                if release:
+                    part.__dict__[name] = np.empty(0, dtype=into.dtype)
+            arrays[name] = into
         return cls(first.names, first.kinds, **arrays)
 
     # ---------------------------------------------------------------------------------------------------- answering
@@ -204,10 +214,14 @@ ARRAYS = (
 )  # fmt: skip
 
 
+#: Nodes checked at a time.
+_CHECKED_NODES = 100_000
+
+
 def check_trees(trees: Trees, n_outputs: int | None = None) -> None:
     """Raise a ValueError when the arrays do not describe trees that every row can walk down."""
     m = len(trees.test)
-    start, child, branches = trees.start, trees.child.astype(np.int64), trees.branches.astype(np.int64)
+    start = trees.start
     if len(trees.names) != len(trees.kinds):
         raise ValueError("the trees name another number of columns than they have kinds")
     for name in ARRAYS[1:-2]:
@@ -221,41 +235,56 @@ def check_trees(trees: Trees, n_outputs: int | None = None) -> None:
         len(trees.output) != len(start) - 1 or trees.value.shape[1] != 1 or (trees.output < 0).any()
     ):
         raise ValueError("the trees do not say which output each of them adds to")
-    leaf = trees.test == LEAF
-    if (trees.test > MULTIWAY).any() or (child[leaf] != -1).any() or (trees.column[leaf] != -1).any():
+    first = 0
+    while first < len(start) - 1:  # runs of trees, so that the check of a large forest needs little memory
+        last = max(first + 1, int(np.searchsorted(start, start[first] + _CHECKED_NODES, side="right")) - 1)
+        _check_nodes(trees, start[first : last + 1])
+        first = last
+
+
+def _check_nodes(trees: Trees, start: NDArray[np.int64]) -> None:
+    """The same for the nodes of some neighbouring trees."""
+    begin, end = int(start[0]), int(start[-1])
+    m, start = end - begin, start - begin
+    all_tests, columns, missing = trees.test[begin:end], trees.column[begin:end], trees.missing[begin:end]
+    branches = trees.branches[begin:end].astype(np.int64)
+    child = trees.child[begin:end].astype(np.int64)
+    leaf = all_tests == LEAF
+    if (all_tests > MULTIWAY).any() or (child[leaf] != -1).any() or (columns[leaf] != -1).any():
         raise ValueError("the trees hold a node that is neither leaf nor test")
     inner = np.flatnonzero(~leaf)
     tree_of = np.searchsorted(start, inner, side="right")
-    asked, test = trees.column[inner], trees.test[inner]
+    asked, test = columns[inner], all_tests[inner]
     if (asked < 0).any() or (asked >= len(trees.names)).any():
         raise ValueError("the trees ask a column that is not there")
-    last = child[inner] + branches[inner]
-    if (branches[inner] < 1).any() or (child[inner] <= inner).any() or (last > start[tree_of]).any():
+    first, count = child[inner] - begin, branches[inner]
+    last = first + count
+    if (count < 1).any() or (first <= inner).any() or (last > start[tree_of]).any():
         raise ValueError("the trees hold a branch that leads backwards or out of its tree")
     # Every node but the roots must be the child of exactly one node; with child > parent this excludes cycles.
     owners = np.zeros(m + 1, dtype=np.int64)
-    np.add.at(owners, child[inner], 1)
+    np.add.at(owners, first, 1)
     np.add.at(owners, last, -1)
     owned = np.cumsum(owners[:-1])
     expected = np.ones(m, dtype=np.int64)
     expected[start[:-1]] = 0
     if not np.array_equal(owned, expected):
         raise ValueError("the trees hold a node with no parent or with two")
-    if (trees.missing[inner] < SHARED).any() or (trees.missing[inner] >= branches[inner]).any():
+    if (missing[inner] < SHARED).any() or (missing[inner] >= count).any():
         raise ValueError("the trees send missing values to a branch that is not there")
     sizes = np.array([len(k.levels) if k.name != "numeric" else -1 for k in trees.kinds], dtype=np.int64)
     binary = test != MULTIWAY
-    if (~np.isin(branches[inner][binary], (2, 3))).any():
+    if (~np.isin(count[binary], (2, 3))).any():
         raise ValueError("the trees hold a binary test with another number of branches than two or three")
-    extra = branches[inner] - sizes[asked]
+    extra = count - sizes[asked]
     if ((test == MULTIWAY) & ((sizes[asked] < 0) | ~np.isin(extra, (0, 1)))).any():
         raise ValueError("the trees hold a multiway test that does not fit the levels of its column")
-    if not np.isfinite(trees.threshold[inner][test == THRESHOLD]).all():
+    if not np.isfinite(trees.threshold[begin:end][inner][test == THRESHOLD]).all():
         raise ValueError("the trees hold a threshold that is not a finite number")
-    subset = test == SUBSET
-    ends = trees.subset[inner] + (sizes[asked] + 63) // 64
-    wrong = (sizes[asked] < 0) | (trees.subset[inner] < 0) | (ends > len(trees.bits))
-    if (subset & wrong).any():
+    place = trees.subset[begin:end][inner]
+    wrong = (sizes[asked] < 0) | (place < 0) | (place + (sizes[asked] + 63) // 64 > len(trees.bits))
+    if ((test == SUBSET) & wrong).any():
         raise ValueError("the trees hold a level set that does not fit its column")
-    if not np.isfinite(trees.value).all() or not np.isfinite(trees.weight).all() or (trees.weight < 0).any():
+    weight = trees.weight[begin:end]
+    if not np.isfinite(trees.value[begin:end]).all() or not np.isfinite(weight).all() or (weight < 0).any():
         raise ValueError("the trees hold an answer or a weight that is not a finite number")

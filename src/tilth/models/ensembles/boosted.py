@@ -205,6 +205,7 @@ class Boosted(TreeModel, Predictor):
             held = self._held(eval_set)
         elif self.early_stopping:
             sample, held = self._split(sample, codes)
+        del codes, values  # the loss has its own copy
         self._run(sample, held, before)
         return self
 

@@ -1,0 +1,17 @@
+// The C library keeps what was freed, thread by thread, for later; between a phase of many short-lived vectors and one of
+// large arrays it does better to give the pages back.
+#pragma once
+
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
+namespace tilth {
+
+inline void give_back_freed_memory() {
+#if defined(__GLIBC__)
+    malloc_trim(0);
+#endif
+}
+
+}  // namespace tilth
