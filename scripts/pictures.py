@@ -11,6 +11,9 @@ PICTURES = ROOT / "docs" / "pictures"
 sys.path.insert(0, str(ROOT / "src"))
 
 import tilth  # noqa: E402 - after the path is set
+from tilth.evaluate.curves import complexity_curve  # noqa: E402
+from tilth.evaluate.polynomial_orders import polynomial_orders  # noqa: E402
+from tilth.models.select import SelectByRelevance, stability  # noqa: E402
 
 TREES = 200
 ROUNDS = 200
@@ -32,6 +35,7 @@ def figures() -> dict[str, Any]:
     cars, miles = mpg.frame.drop(columns=mpg.target), mpg.frame[mpg.target]
     numbers = cars.select_dtypes("number").dropna()
     alike = (numbers - numbers.mean()) / numbers.std()
+    tree = tilth.DecisionTreeClassifier(kinds=credit.kinds)
     return {
         "weather-tree": tilth.ID3().fit(weather, "Play").plot(),
         "out-of-bag": forest.plot_oob_curve(),
@@ -41,6 +45,9 @@ def figures() -> dict[str, Any]:
         "weights": line.estimates().plot(),
         "lasso-path": tilth.Lasso().path(alike, miles[alike.index]).plot(),
         "assumptions": line.assumption_report(cars, miles).plot(),
+        "selection-stability": stability(SelectByRelevance(relevance="cfs", kinds=mpg.kinds), cars, miles).plot(),
+        "polynomial-orders": polynomial_orders((1, 3, 9)).plot(),
+        "depth-curve": complexity_curve(tree, credit.frame, credit.target, parameter="max_depth").plot(),
     }
 
 

@@ -19,6 +19,7 @@ NB_MODULE(_core, m) {
     bind::stats_kernels(m);
     bind::sparse_kernels(m);
     bind::mixture_kernels(m);
+    bind::evaluate_kernels(m);
     bind::linear_smooth_kernels(m);
     bind::linear_coordinate_kernels(m);
     bind::linear_dual_kernels(m);

@@ -11,9 +11,19 @@ from tilth.engines.linear.descent import Descent as Descent
 from tilth.engines.optimise.constrained import minimise_constrained as minimise_constrained
 from tilth.engines.optimise.descent import gradient_descent as gradient_descent
 from tilth.engines.optimise.quadratic import quadratic_program as quadratic_program
+from tilth.evaluate.calibration import calibration as calibration
 from tilth.evaluate.compare import compare as compare
+from tilth.evaluate.conformal import coverage as coverage
+from tilth.evaluate.conformal import set_coverage as set_coverage
+from tilth.evaluate.confusion import confusion as confusion
 from tilth.evaluate.folds import diagnose_folds as diagnose_folds
+from tilth.evaluate.metrics import metric as metric
+from tilth.evaluate.metrics import metrics as metrics
+from tilth.evaluate.metrics.classification import expected_cost as expected_cost
+from tilth.evaluate.roc import precision_recall as precision_recall
+from tilth.evaluate.roc import roc as roc
 from tilth.evaluate.splits import make_splits as make_splits
+from tilth.evaluate.threshold import choose_threshold as choose_threshold
 from tilth.lifecycle.run import run as run
 from tilth.lifecycle.save import describe_file as describe_file
 from tilth.lifecycle.save import load as load
@@ -26,6 +36,10 @@ from tilth.models.bayes.text import BernoulliNB as BernoulliNB
 from tilth.models.bayes.text import MultinomialNB as MultinomialNB
 from tilth.models.catalogue import capabilities as capabilities
 from tilth.models.catalogue import matching as matching
+from tilth.models.decide.calibrated import CalibratedClassifier as CalibratedClassifier
+from tilth.models.decide.conformal import ConformalClassifier as ConformalClassifier
+from tilth.models.decide.conformal import ConformalRegressor as ConformalRegressor
+from tilth.models.decide.threshold import ThresholdClassifier as ThresholdClassifier
 from tilth.models.ensembles.adaboost import AdaBoostClassifier as AdaBoostClassifier
 from tilth.models.ensembles.adaboost import AdaBoostRegressor as AdaBoostRegressor
 from tilth.models.ensembles.extra_trees import ExtraTreesClassifier as ExtraTreesClassifier
@@ -99,6 +113,15 @@ from tilth.models.prepare.text import WordVectors as WordVectors
 from tilth.models.rules.one_r import OneRClassifier as OneRClassifier
 from tilth.models.rules.zero_r import ZeroRClassifier as ZeroRClassifier
 from tilth.models.rules.zero_r import ZeroRRegressor as ZeroRRegressor
+from tilth.models.select.base import ratio_advice as ratio_advice
+from tilth.models.select.by_model import SelectByModel as SelectByModel
+from tilth.models.select.collinear import DropCollinear as DropCollinear
+from tilth.models.select.filters import SelectByRelevance as SelectByRelevance
+from tilth.models.select.stability import stability as stability
+from tilth.models.select.wrappers import BackwardElimination as BackwardElimination
+from tilth.models.select.wrappers import EmbeddedForward as EmbeddedForward
+from tilth.models.select.wrappers import ExhaustiveSelection as ExhaustiveSelection
+from tilth.models.select.wrappers import ForwardSelection as ForwardSelection
 from tilth.models.trees.c45 import C45 as C45
 from tilth.models.trees.cart import CART as CART
 from tilth.models.trees.cart import CARTRegressor as CARTRegressor
@@ -167,6 +190,13 @@ from tilth.parts.penalties import NoPenalty as NoPenalty
 from tilth.parts.penalties import SCAD as SCAD
 from tilth.parts.ranking import LambdaRank as LambdaRank
 from tilth.parts.ranking import PairwiseLogistic as PairwiseLogistic
+from tilth.parts.relevance import AnovaF as AnovaF
+from tilth.parts.relevance import CFSMerit as CFSMerit
+from tilth.parts.relevance import ChiSquare as ChiSquare
+from tilth.parts.relevance import Correlation as Correlation
+from tilth.parts.relevance import MutualInformation as MutualInformation
+from tilth.parts.relevance import SignalToNoise as SignalToNoise
+from tilth.parts.relevance import SymmetricUncertainty as SymmetricUncertainty
 from tilth.parts.smoothing import Epsilon as Epsilon
 from tilth.parts.smoothing import Laplace as Laplace
 from tilth.parts.smoothing import MEstimate as MEstimate
@@ -190,10 +220,12 @@ from tilth import stats as stats
 from tilth import testing as testing
 from tilth.models import anomaly as anomaly
 from tilth.models import bayes as bayes
+from tilth.models import decide as decide
 from tilth.models import ensembles as ensembles
 from tilth.models import linear as linear
 from tilth.models import prepare as prepare
 from tilth.models import rules as rules
+from tilth.models import select as select
 from tilth.models import trees as trees
 
 models: Any

@@ -46,6 +46,24 @@ def add_gaussian(X: _Real, mean: _Floats, variance: _Floats, out: _Floats) -> No
 def add_table(codes: _Codes, offsets: _Longs, log_prob: _Floats, out: _Floats) -> None: ...
 def row_softmax(scores: _Floats) -> tuple[_Floats, _Floats]: ...
 def row_argmax(scores: _Floats) -> _Longs: ...
+def auc_resamples(
+    positive: NDArray[np.uint8],
+    last: NDArray[np.uint8],
+    unit: _Codes,
+    units: int,
+    weight: _Floats | None,
+    repeats: int,
+    seed: int,
+) -> _Floats: ...
+def average_precision_resamples(
+    positive: NDArray[np.uint8],
+    last: NDArray[np.uint8],
+    unit: _Codes,
+    units: int,
+    weight: _Floats | None,
+    repeats: int,
+    seed: int,
+) -> _Floats: ...
 def weighted_gram(
     X: _Real,
     weight: _Floats | None = None,
@@ -81,6 +99,7 @@ def isolation_trees(
     _Longs, NDArray[np.uint8], _Codes, _Floats, _Longs, _Codes, _Codes, _Codes, _Floats, _Floats, NDArray[np.uint64]
 ]: ...
 def mean_path_length(n: float) -> float: ...
+def stage_gradients(gradient: _Floats, hessian: _Floats | None, out: _Longs) -> None: ...
 def squared_gradient(y: _Floats, score: _Floats, weight: _Floats | None, gradient: _Floats) -> None: ...
 def logistic_gradient(
     y: _Floats, score: _Floats, weight: _Floats | None, gradient: _Floats, hessian: _Floats
@@ -165,6 +184,10 @@ def grow_trees(
     rows: _Codes | None,
     want_leaves: bool,
     memory: NDArray[np.uint8] | None,
+    staged: _Longs | None,
+    one_each: bool,
+    scores: _Floats | None,
+    rate: float,
 ) -> tuple[dict[str, Any], _Codes | None]: ...
 def level_sums(
     bins: NDArray[Any],

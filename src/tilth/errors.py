@@ -55,7 +55,10 @@ CODES = {
     "W209": "columns depend on each other: the weights are the shortest of many that fit equally well",
     "W210": "columns have very different scales",
     "W211": "least squares is used as a classifier, and rows far from the others pull its border",
+    "W212": "a constraint on the threshold cannot be kept",
+    "W220": "no column was found relevant; one is kept so that a model can follow",
     "W301": "a stored model answers differently in this version",
+    "W401": "a rate is 0 / 0 and was counted as 0",
 }
 
 

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +78,21 @@ class Schema:
     def features(self) -> tuple[ColumnSpec, ...]:
         """The columns a model may use."""
         return tuple(c for c in self.columns if c.role == "feature")
+
+    def told(self) -> dict[str, Any]:
+        """The kinds as a user would state them, so that every part of the rows is read alike.
+
+        Levels of nominal columns are left to each part.
+        """
+        told: dict[str, Any] = {}
+        for spec in self.columns:
+            if spec.role == "aside":
+                told[spec.name] = "aside"
+            elif spec.expand_date:
+                told[spec.name] = "date"
+            elif spec.form != "date":  # a date nobody spoke of is for the model to refuse
+                told[spec.name] = list(spec.kind.levels) if spec.kind.name == "ordinal" else spec.kind.name
+        return told
 
     @functools.cached_property
     def number_bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:

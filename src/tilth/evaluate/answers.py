@@ -41,6 +41,11 @@ class Answers:
         return len(self.true)
 
     @property
+    def n_groups(self) -> int | None:
+        """Number of groups, None where every row stands alone."""
+        return None if self.group is None else len(np.unique(self.group))
+
+    @property
     def ranking_score(self) -> Floats | None:
         """One number per row for measures of order: ``score``, or the probability of the last of two classes."""
         if self.score is not None or self.probability is None or self.probability.shape[1] != 2:

@@ -59,15 +59,11 @@ def wilson(correct: float, n: int, level: float = 0.95) -> Interval:
     >>> print(wilson(2, 20))
     0.100 [0.028, 0.301]
     """
+    from tilth.stats.shares import wilson_bounds
+
     share = _share(correct, n, level, "wilson")
-    z = _z(level)
-    middle = share + z * z / (2 * n)
-    half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    shrink = 1 + z * z / n
-    # At the ends the bound is the end itself; rounding must not carry it past the share.
-    low = 0.0 if correct == 0 else (middle - half) / shrink
-    high = 1.0 if correct == n else (middle + half) / shrink
-    return Interval(share, low, high, level, "Wilson", n)
+    low, high = wilson_bounds(correct, n, level)
+    return Interval(share, float(low), float(high), level, "Wilson", n)
 
 
 def exact(correct: int, n: int, level: float = 0.95) -> Interval:
@@ -149,8 +145,10 @@ def _drawn_means(rows: Floats, repeats: int, seed: int) -> Floats:
     out = np.empty((repeats, width))
     block = max(1, _BLOCK_CELLS // (n * width))
     for start in range(0, repeats, block):
-        index = rng.integers(0, n, size=(min(block, repeats - start), n))
-        out[start : start + block] = rows[index].mean(axis=1)
+        size = min(block, repeats - start)
+        drawn = rng.integers(0, n, size=(size, n)) + n * np.arange(size)[:, None]
+        counts = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)
+        out[start : start + block] = counts.astype(np.float64) @ rows / n
     return out
 
 
@@ -188,13 +186,13 @@ def from_means(
     n: int,
     finish: Callable[[Floats], Floats] | None = None,
     level: float = 0.95,
-    grouped: bool = False,
+    groups: int | None = None,
 ) -> Interval:
-    """Percentile interval from means and their resamples (:func:`resampled_means`)."""
+    """Percentile interval from means and their resamples (:func:`resampled_means`) of n rows, or of whole groups."""
     scores = resampled[:, 0] if finish is None else finish(resampled)
     value = means[0] if finish is None else finish(means[None, :])[0]
-    found = from_resamples(float(value), scores, n, level, grouped)
-    return found if n <= RESAMPLED_ROWS else replace(found, method=f"normal limit of the {found.method}")
+    found = from_resamples(float(value), scores, n, level, groups is not None)
+    return found if (groups or n) <= RESAMPLED_ROWS else replace(found, method=f"normal limit of the {found.method}")
 
 
 def from_resamples(value: float, scores: Floats, n: int, level: float = 0.95, grouped: bool = False) -> Interval:

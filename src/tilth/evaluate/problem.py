@@ -13,7 +13,6 @@ from tilth.base import Classifier, Estimator, Regressor
 from tilth.base.columns import take_rows
 from tilth.base.target import check_weight, encode_labels, numbers_of, one_dimensional, split_target
 from tilth.data.infer import Kinds, infer
-from tilth.data.schema import Schema
 from tilth.data.table import RawTable
 
 Floats = NDArray[np.float64]
@@ -98,7 +97,7 @@ def prepared(
         place: NDArray[Any] = codes.astype(np.int64)
     else:
         labels = place = numbers_of(values, owner)
-    told = None if raw.is_sparse else told_kinds(infer(raw, kinds))
+    told = None if raw.is_sparse else infer(raw, kinds).told()
     return Problem(
         task, raw, given, labels, place, classes, told, weight, taken["groups"], taken["time"], name
     )  # fmt: skip
@@ -126,19 +125,6 @@ def _of_each_row(given: Any, what: str, n_rows: int, owner: str) -> NDArray[Any]
     if np.any(gaps):
         raise ValueError(f"{owner}: {what} has missing values; every row needs one.")
     return values
-
-
-def told_kinds(schema: Schema) -> dict[str, Any]:
-    """Kinds found on all rows, so that every fold reads a column alike; levels of nominals are learned in the fold."""
-    told: dict[str, Any] = {}
-    for spec in schema.columns:
-        if spec.role == "aside":
-            told[spec.name] = "aside"
-        elif spec.expand_date:
-            told[spec.name] = "date"
-        elif spec.form != "date":  # a date nobody spoke of is for the model to refuse
-            told[spec.name] = list(spec.kind.levels) if spec.kind.name == "ordinal" else spec.kind.name
-    return told
 
 
 def task_of_models(models: Mapping[str, Any], owner: str) -> str:

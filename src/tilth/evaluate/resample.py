@@ -160,7 +160,7 @@ class Resampling:
         drawn = resampled_means(rows, weight, group, seed=seed)
         return from_means(
             means, drawn, first.n, lambda m: metric.finish(m[:, :width]) - metric.finish(m[:, width:]), level,
-            group is not None,
+            first.n_groups,
         )  # fmt: skip
 
     def _by_row(self, metric: Metric, *names: str) -> bool:

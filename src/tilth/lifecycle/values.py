@@ -28,6 +28,15 @@ from tilth.params import check_params
 Extra: TypeAlias = Mapping[str, type[Estimator]]
 
 _HOMES: dict[str, tuple[str, ...]] = {
+    "tilth.parts.relevance": (
+        "AnovaF",
+        "CFSMerit",
+        "ChiSquare",
+        "Correlation",
+        "MutualInformation",
+        "SignalToNoise",
+        "SymmetricUncertainty",
+    ),
     "tilth.data.kinds": ("Kind",),
     "tilth.data.schema": ("ColumnSpec", "Schema"),
     "tilth.data.convert": ("Accepts", "Plan"),

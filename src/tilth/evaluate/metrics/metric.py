@@ -28,7 +28,7 @@ class Metric:
     Mean form: the score is ``finish(mean over rows of rows(answers))``, where ``rows`` gives n x m numbers and
     ``finish`` makes b scores of b x m means. One resampling of the rows then serves every such metric, every model and
     every difference. Whole form: ``whole(answers)`` is the score, and ``resample(answers, repeats, seed)`` gives its
-    bootstrap values where that can be done faster than row by row.
+    bootstrap values where that can be done faster than row by row (``resamples_groups``: of whole groups too).
     """
 
     name: str
@@ -42,6 +42,7 @@ class Metric:
     share: bool = False
     whole: Callable[[Answers], float] | None = field(default=None, repr=False)
     resample: Callable[[Answers, int, int], Floats] | None = field(default=None, repr=False)
+    resamples_groups: bool = False
 
     @property
     def is_mean(self) -> bool:
@@ -72,9 +73,9 @@ class Metric:
             rows = self.rows(answers)
             means = np.average(rows, axis=0, weights=answers.weight)
             drawn = resampled_means(rows, answers.weight, answers.group, repeats=repeats, seed=seed)
-            return self.clipped(from_means(means, drawn, answers.n, self.finish, level, answers.group is not None))
+            return self.clipped(from_means(means, drawn, answers.n, self.finish, level, answers.n_groups))
         value = self.score(answers)
-        if self.resample is not None and answers.group is None:
+        if self.resample is not None and (answers.group is None or self.resamples_groups):
             scores = self.resample(answers, repeats, seed)
         else:
             scores = self._row_by_row(answers, repeats, seed)

@@ -1,0 +1,160 @@
+"""Scores of subsets by fitting a model on each: any estimator, any score."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+from tilth.engines.select.folds import Folds
+from tilth.errors import TilthWarning
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass
+class Rows:
+    """Rows for models: a frame or an array of the columns to choose from, class codes or numbers, weights."""
+
+    X: Any
+    y: NDArray[Any]
+    weight: Floats | None = None
+    #: Labels of the class codes; None for numbers.
+    classes: NDArray[Any] | None = None
+
+    def take(self, rows: Any, columns: Any = None) -> Any:
+        """Some rows of some columns, in the form they came."""
+        X = self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows]
+        if columns is None:
+            return X
+        return X.iloc[:, columns] if hasattr(X, "iloc") else X[:, columns]
+
+    def labels(self, rows: Any) -> NDArray[Any]:
+        """The target as models know it."""
+        return self.y[rows] if self.classes is None else self.classes[self.y[rows]]
+
+    def weights(self, rows: Any) -> Floats | None:
+        """Weights of some rows."""
+        return None if self.weight is None else self.weight[rows]
+
+
+@dataclass
+class Refit:
+    """Fits a copy of the estimator on the training rows of each fold and scores it on the others.
+
+    A fit that fails has no score (NaN); ``failures`` counts them by their message.
+    """
+
+    estimator: Any
+    rows: Rows
+    folds: Folds
+    scorer: Callable[..., float]
+    fits: int = 0
+    failures: dict[str, int] = field(default_factory=dict)
+    last: BaseException | None = None
+
+    def __call__(self, subsets: Bools) -> Floats:
+        """Scores of subsets [m, d] on each fold, [m, folds]."""
+        return np.array([self.one(np.flatnonzero(subset)) for subset in subsets]).reshape(len(subsets), -1)
+
+    def one(self, columns: NDArray[np.intp]) -> Floats:
+        """Scores of one subset."""
+        self.fits += 1
+        return np.array([self.on_fold(columns, train, test)[0] for train, test in self.folds])
+
+    def with_errors(self, subset: Bools) -> tuple[Floats, Floats]:
+        """Scores of a subset, and of each row what the model that did not see it left unexplained ([n, m])."""
+        self.fits += 1
+        columns = np.flatnonzero(subset)
+        left = self.baseline_errors()
+        scores = np.empty(len(self.folds))
+        for i, (train, test) in enumerate(self.folds):
+            scores[i], model = self.on_fold(columns, train, test)
+            if model is not None:
+                left[test] = self._errors(model, columns, test)
+        return scores, left
+
+    def baseline_errors(self) -> Floats:
+        """Of each row its distance to the mean, or to the class shares: what no column explains."""
+        truth = self._truth(slice(None))
+        weight = None if self.rows.weight is None else self.rows.weight
+        return np.asarray(truth - np.average(truth, axis=0, weights=weight))
+
+    def _truth(self, rows: Any) -> Floats:
+        y = self.rows.y[rows]
+        if self.rows.classes is None:
+            return np.asarray(y, dtype=np.float64)[:, None]
+        return np.eye(len(self.rows.classes))[y]
+
+    def _errors(self, model: Any, columns: NDArray[np.intp], test: Any) -> Floats:
+        X = self.rows.take(test, columns)
+        truth = self._truth(test)
+        with _quiet():
+            if self.rows.classes is None:
+                return np.asarray(truth - np.asarray(model.predict(X), dtype=np.float64)[:, None])
+            known = {label: i for i, label in enumerate(self.rows.classes.tolist())}
+            if not hasattr(model, "predict_proba"):
+                said = np.array([known[v] for v in np.asarray(model.predict(X)).tolist()])
+                return np.asarray(truth - np.eye(truth.shape[1])[said])
+            told = np.zeros_like(truth)
+            told[:, [known[v] for v in np.asarray(model.classes_).tolist()]] = model.predict_proba(X)
+        return np.asarray(truth - told)
+
+    def fitted(self, columns: NDArray[np.intp], train: Any) -> Any:
+        """A copy fitted on some rows."""
+        model = clone(self.estimator)
+        given = _weights_for(model, self.rows.weights(train))
+        with _quiet():
+            return model.fit(self.rows.take(train, columns), self.rows.labels(train), **given)
+
+    def score(self, model: Any, columns: NDArray[np.intp], test: Any) -> float:
+        """Score of a fitted model on some rows."""
+        weight = self.rows.weights(test)
+        given = {} if weight is None else {"sample_weight": weight}
+        with _quiet():
+            return float(self.scorer(model, self.rows.take(test, columns), self.rows.labels(test), **given))
+
+    def on_fold(self, columns: NDArray[np.intp], train: Any, test: Any) -> tuple[float, Any]:
+        """Score of one subset on one fold, and the fitted model; NaN and None when it cannot be fitted."""
+        try:
+            model = self.fitted(columns, train)
+            return self.score(model, columns, test), model
+        except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
+            text = f"{type(error).__name__}: {error}"
+            self.failures[text] = self.failures.get(text, 0) + 1
+            self.last = error
+            return float("nan"), None
+
+
+def _weights_for(model: Any, weight: Floats | None) -> dict[str, Any]:
+    """Weights by the names under which ``fit`` takes them: a pipeline hands them to the steps that do."""
+    if weight is None:
+        return {}
+    if isinstance(model, Pipeline):
+        found = {
+            f"{name}__sample_weight": weight for name, step in model.steps if has_fit_parameter(step, "sample_weight")
+        }
+        taken = f"{model.steps[-1][0]}__sample_weight" in found
+    else:
+        found, taken = {"sample_weight": weight}, has_fit_parameter(model, "sample_weight")
+    if not taken:
+        raise TypeError(
+            f"{type(model).__name__} takes no sample_weight; leave the weights out, or use another estimator."
+        )
+    return found
+
+
+class _quiet(warnings.catch_warnings):
+    """Remarks of hundreds of inner fits are noise: the model that follows makes its own."""
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        warnings.simplefilter("ignore", TilthWarning)

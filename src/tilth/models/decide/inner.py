@@ -1,0 +1,249 @@
+"""Models inside models: copies of any estimator, ours or another library's, learn some rows and answer others.
+
+A model of tilth, or a pipeline that begins with one, is given the table as it was read. Any other pipeline is given the
+user's columns as a frame, or as a matrix where the user gave one. Any other estimator is given a matrix of numbers: the
+conversions it needs are learned with it, on the rows that it learns from.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+from tilth import progress
+from tilth.base import Accepts, Estimator
+from tilth.base.columns import take_rows
+from tilth.data.convert import Plan, plan
+from tilth.data.reading import read
+from tilth.data.schema import Schema
+from tilth.data.table import RawTable
+from tilth.engines.tree.choose_alpha import deal_folds
+from tilth.errors import TilthWarning
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def require_inner(estimator: Any, owner: str, *, classes: bool) -> None:
+    """Refuse what is no classifier (or no regressor)."""
+    wanted = "classifier" if classes else "regressor"
+    if isinstance(estimator, type):
+        raise TypeError(f"{owner}: estimator must be a model, not a class: write {estimator.__name__}().")
+    fits = callable(getattr(estimator, "fit", None)) and callable(getattr(estimator, "predict", None))
+    if not fits or (is_regressor(estimator) if classes else is_classifier(estimator)):
+        raise TypeError(
+            f"{owner}: estimator must be a {wanted} with fit and predict; got {type(estimator).__name__}. "
+            "None takes a linear model."
+        )
+
+
+@dataclass
+class Foreign:
+    """A fitted estimator of another library, and how rows become what it takes; its own attributes are reached too."""
+
+    model: Any
+    plan: Plan | None
+    dense: bool
+
+    def rows(self, raw: RawTable) -> Any:
+        """Rows as the estimator takes them."""
+        if raw.is_sparse and not self.dense:
+            return raw.matrix
+        if raw.is_sparse:
+            raw = read(raw.matrix.toarray())
+        if self.plan is not None:
+            return np.ascontiguousarray(self.plan.apply(raw.typed(self.plan.schema)).numbers())
+        return frame_of(raw) if raw.matrix is None else raw.matrix
+
+    def __getattr__(self, name: str) -> Any:
+        """Only called for what is not there: the estimator's own attributes."""
+        if name.startswith("__") or name == "model":
+            raise AttributeError(name)
+        return getattr(self.model, name)
+
+
+def frame_of(raw: RawTable) -> Any:
+    """A raw table as a pandas frame with the types that a user would have given it."""
+    import pandas as pd
+
+    made: dict[str, Any] = {}
+    for column in raw.columns:
+        if column.form in ("number", "integer", "date"):
+            made[column.name] = column.values
+        elif column.form == "level":
+            made[column.name] = pd.Categorical.from_codes(column.values, column.levels, ordered=column.ordered)
+        else:
+            cells = np.array([*column.levels, None], dtype=object)[column.values]
+            whole = column.form == "boolean" and (column.values >= 0).all()
+            made[column.name] = cells.astype(bool) if whole else cells
+    return pd.DataFrame(made, index=range(raw.n_rows))
+
+
+@dataclass
+class Inner:
+    """One estimator and the rows that its copies learn from and answer."""
+
+    estimator: Any
+    owner: str
+    raw: RawTable
+    schema: Schema
+    target: NDArray[Any]
+    weight: Floats | None = None
+    group: NDArray[Any] | None = None
+    mismatch: str = "convert"
+    missing: str = "auto"
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.raw.n_rows
+
+    def fit(self, rows: Ints | None = None, quiet: bool = False, **settings: Any) -> Any:
+        """A copy that learned these rows (default: all); ``quiet`` keeps its remarks to itself."""
+        model = clone(self.estimator)
+        if settings:
+            model.set_params(**settings)
+        raw = self.raw if rows is None else take_rows(self.raw, rows)
+        y = self.target if rows is None else self.target[rows]
+        weight = self.weight if rows is None or self.weight is None else self.weight[rows]
+        with warnings.catch_warnings():
+            if quiet:
+                warnings.simplefilter("ignore", TilthWarning)
+            if self._is_ours(model):
+                return self._fit_ours(model, raw, y, weight)
+            return self._fit_foreign(model, raw, y, weight)
+
+    def _is_ours(self, model: Any) -> bool:
+        while isinstance(model, Pipeline):
+            model = model.steps[0][1]
+        return isinstance(model, Estimator)
+
+    def _fit_ours(self, model: Any, raw: RawTable, y: NDArray[Any], weight: Floats | None) -> Any:
+        known = model.get_params(deep=False)
+        if "kinds" in known and self.schema.columns:
+            model.set_params(kinds={**self.schema.told(), **(known["kinds"] or {})})
+        for name, usual in (("mismatch", "convert"), ("missing", "auto")):
+            if name in known and getattr(self, name) != usual:
+                model.set_params(**{name: getattr(self, name)})
+        return model.fit(raw, y, **self._weights(model, weight))
+
+    def _fit_foreign(self, model: Any, raw: RawTable, y: NDArray[Any], weight: Floats | None) -> Foreign:
+        if is_classifier(model) and len(np.unique(y)) < 2:
+            # Most estimators refuse a single class, which a part of the rows may well have.
+            from sklearn.dummy import DummyClassifier
+
+            model, weight = DummyClassifier(strategy="most_frequent"), None
+        conversions = None
+        if not (raw.is_sparse or isinstance(model, Pipeline)):
+            tags = getattr(model, "__sklearn_tags__", lambda: None)()
+            takes = Accepts(numeric=True, missing=bool(tags is not None and tags.input_tags.allow_nan))
+            planned = plan(
+                self.schema, takes, mismatch=self.mismatch, missing=self.missing, owner=type(model).__name__  # type: ignore[arg-type]
+            )  # fmt: skip
+            conversions, _ = planned.fit(raw.typed(self.schema), weight)
+        made = Foreign(model, conversions, not raw.is_sparse)
+        model.fit(made.rows(raw), y, **self._weights(model, weight))
+        return made
+
+    def _weights(self, model: Any, weight: Floats | None) -> dict[str, Any]:
+        if weight is None:
+            return {}
+        name, last = "sample_weight", model
+        while isinstance(last, Pipeline):
+            name, last = f"{last.steps[-1][0]}__{name}", last.steps[-1][1]
+        if not has_fit_parameter(last, "sample_weight"):
+            raise ValueError(
+                f"{self.owner}: {type(last).__name__}.fit takes no sample_weight; leave the weights out, or choose an "
+                "estimator that takes them."
+            )
+        return {name: weight}
+
+    # ---------------------------------------------------------------------------------------------------------- parts
+
+    def folds(self, folds: int, seed: int, *, stratify: bool) -> Ints:
+        """The part of every row: rows of a group stay together, classes keep their shares."""
+        n = self.n_rows
+        if n < 2:
+            raise ValueError(
+                f"{self.owner} needs at least 2 rows, one to learn from and one to ask; got n_samples = {n}."
+            )
+        if self.group is None:
+            codes = np.unique(self.target, return_inverse=True)[1] if stratify else None
+            return deal_folds(codes, n, min(folds, n), seed)
+        members = len(np.unique(self.group))
+        if members < 2:
+            raise ValueError(f"{self.owner}: rows of a group stay together, so at least 2 groups are needed; got 1.")
+        from sklearn.model_selection import GroupKFold
+
+        part = np.empty(n, dtype=np.int64)
+        split = GroupKFold(min(folds, members), shuffle=True, random_state=seed)
+        for k, (_, test) in enumerate(split.split(np.zeros((n, 1)), groups=self.group)):
+            part[test] = k
+        return part
+
+    def held_out(self, size: float, seed: int, *, stratify: bool) -> Ints:
+        """About a share ``size`` of the rows, at least one and not all of them; groups stay whole."""
+        part = self.folds(
+            max(2, round(1 / size)) if size <= 0.5 else max(2, round(1 / (1 - size))), seed, stratify=stratify
+        )
+        return np.flatnonzero((part == 0) if size <= 0.5 else (part != 0))
+
+    def over_folds(self, part: Ints, answer: Callable[[Any, Ints], None], title: str, **settings: Any) -> list[Any]:
+        """Fit a model without each part and let ``answer(model, rows)`` ask it about the part; gives the models."""
+        found = []
+        with progress.task(f"{self.owner}: {title}", total=int(part.max()) + 1) as work:
+            for k in range(int(part.max()) + 1):
+                model = self.fit(np.flatnonzero(part != k), quiet=True, **settings)
+                answer(model, np.flatnonzero(part == k))
+                found.append(model)
+                work.advance()
+        return found
+
+    def rows(self, index: Ints) -> RawTable:
+        """Some of the rows."""
+        return take_rows(self.raw, index)
+
+
+# --------------------------------------------------------------------------------------------------------------- asking
+
+
+def ask(model: Any, method: str, raw: RawTable) -> NDArray[Any]:
+    """What a fitted estimator answers; what there is to say about the rows is said by the model around it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TilthWarning)
+        rows = model.rows(raw) if isinstance(model, Foreign) else raw
+        return np.asarray(getattr(model, method)(rows))
+
+
+def probabilities_of(model: Any, raw: RawTable, classes: NDArray[Any]) -> Floats:
+    """Class probabilities, n x k in the order of ``classes``; a class that the model never met has none."""
+    out = np.zeros((raw.n_rows, len(classes)))
+    out[:, _places(model, classes)] = ask(model, "predict_proba", raw)
+    return out
+
+
+def decisions_of(model: Any, raw: RawTable, classes: NDArray[Any]) -> Floats:
+    """Scores of a model without probabilities: n x k, for two classes their half lead with either sign."""
+    found = ask(model, "decision_function", raw).astype(np.float64).reshape(raw.n_rows, -1)
+    places = _places(model, classes)
+    out = np.full((raw.n_rows, len(classes)), found.min() - 1.0 if found.size else 0.0)
+    if len(places) == 1:
+        out[:, places[0]] = found.max() + 1.0
+    elif found.shape[1] == 1:
+        out[:, places[0]], out[:, places[1]] = -found[:, 0] / 2, found[:, 0] / 2
+    else:
+        out[:, places] = found
+    return out
+
+
+def _places(model: Any, classes: NDArray[Any]) -> list[int]:
+    place = {label: i for i, label in enumerate(classes.tolist())}
+    return [place[label] for label in np.asarray(model.classes_).tolist()]

@@ -1,0 +1,158 @@
+"""What all models around another model share: the inner estimator, folds, and rows passed on as they were given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Self, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from tilth.base import Accepts, Classifier, Predictor, whole_or_nothing
+from tilth.base.target import check_weight, one_dimensional
+from tilth.data.convert import Plan
+from tilth.data.infer import infer
+from tilth.data.table import RawTable
+from tilth.models.catalogue import estimator_class
+from tilth.models.decide.inner import Inner, decisions_of, probabilities_of, require_inner
+from tilth.params import check_params, declared, param
+
+Floats = NDArray[np.float64]
+F = TypeVar("F", bound=Callable[..., Any])
+
+FOLD_WEIGHTS = "a row that is given twice may come into two folds, a row of weight 2 may not"
+#: Why the models of this chapter are excused from some of the common checks.
+EXCUSED: dict[str, str] = {
+    "check_weights": FOLD_WEIGHTS,
+    "check_sample_weight_equivalence_on_dense_data": FOLD_WEIGHTS,
+    "check_sample_weight_equivalence_on_sparse_data": FOLD_WEIGHTS,
+}
+
+
+@declared
+class Around(Predictor):
+    """A model around another one, which gets the rows as they came."""
+
+    accepts: ClassVar[Accepts] = Accepts(numeric=True, ordinal=True, nominal=True, missing=True, sparse=True)
+    excused: ClassVar[dict[str, str]] = EXCUSED
+    #: The estimator that None stands for.
+    usual: ClassVar[str] = "LogisticRegression"
+
+    estimator: Any = param(
+        None, doc="The model inside: any of tilth or scikit-learn, or a pipeline; None takes a linear model."
+    )
+    random_state: Any = param(0, doc="Seed of all random choices; None takes a new one each time.")
+
+    def _inner_estimator(self) -> Any:
+        return estimator_class(self.usual)() if self.estimator is None else self.estimator
+
+    def _inner_words(self) -> str:
+        return type(self._inner_estimator()).__name__
+
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    @whole_or_nothing
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Learn from rows.
+
+        Parameters
+        ----------
+        X : table; may include the target column, whose name is then given as ``y``.
+        y : labels or numbers, or the name of a column of X.
+        sample_weight : weight of each row.
+        groups : which rows belong together; they are never parted between learning and asking.
+        """
+        check_params(self)
+        owner = type(self).__name__
+        raw, values, weight, name = self._given(X, y, sample_weight)
+        members = self._members(groups, sample_weight, raw.n_rows)
+        codes = self._encode_target(values)
+        estimator = self._inner_estimator()
+        require_inner(estimator, owner, classes=isinstance(self, Classifier))
+        kinds = self.kinds if self.kinds is not None else getattr(estimator, "kinds", None)
+        if raw.is_sparse:
+            self._require_sparse(raw)
+        schema = infer(raw, kinds)
+        self._set_schema(schema, name)
+        self.plan_ = Plan(schema, owner=owner, outputs=[] if raw.is_sparse else raw.typed(schema).names)
+        target = self.classes_[codes] if isinstance(self, Classifier) else codes
+        inner = Inner(estimator, owner, raw, schema, target, weight, members, self.mismatch, self.missing)
+        self._learn_around(inner, codes)
+        return self
+
+    def _members(self, groups: Any, sample_weight: Any, n_kept: int) -> NDArray[Any] | None:
+        """Groups as codes, for the rows that have a weight."""
+        if groups is None:
+            return None
+        owner = type(self).__name__
+        weight = None if sample_weight is None else check_weight(sample_weight, len(groups), f"{owner}: groups")
+        kept = None if weight is None else np.flatnonzero(weight)
+        found = np.asarray(groups)
+        one = one_dimensional(found if kept is None else found[kept], n_kept, f"{owner}: groups")
+        return np.unique(np.asarray(one).astype(str), return_inverse=True)[1]
+
+    def _learn_around(self, inner: Inner, target: NDArray[Any]) -> None:
+        """Set the fitted attributes."""
+        raise NotImplementedError
+
+    def _rows(self, X: Any) -> RawTable:
+        """New rows in the columns of training, as they were read; remarks about them become warnings."""
+        raw = self._aligned(X)
+        if not raw.is_sparse:
+            self._typed(raw)
+        return raw
+
+
+def _probable(model: Any) -> bool:
+    """Whether the model inside gives probabilities; scikit-learn's tools ask by ``hasattr``."""
+    inside = model.__dict__.get("estimator_")
+    inside = model._inner_estimator() if inside is None else inside
+    if not hasattr(inside, "predict_proba"):
+        raise AttributeError(
+            f"{type(model).__name__}: {type(inside).__name__} gives no probabilities, so there are none here; wrap it "
+            "in a CalibratedClassifier."
+        )
+    return True
+
+
+#: A method that is there only where the model inside gives probabilities.
+if_probable = cast(Callable[[F], F], available_if(_probable))
+
+
+@declared
+class AroundClassifier(Around, Classifier):
+    """A classifier around another one."""
+
+    folds: int = param(5, low=2, doc="Parts of the rows; each is answered by a model that learned the others.")
+
+    def _uses_probabilities(self, inner: Inner) -> bool:
+        """Whether scores are probabilities, else signed distances; a model with neither is refused."""
+        for method in ("predict_proba", "decision_function"):
+            if hasattr(inner.estimator, method):
+                return method == "predict_proba"
+        raise TypeError(
+            f"{type(self).__name__} needs a model with predict_proba or decision_function; "
+            f"{type(inner.estimator).__name__} has neither. Choose one that says how sure it is."
+        )
+
+    def _out_of_fold(self, inner: Inner, probable: bool, seed: int) -> tuple[Floats, NDArray[np.int64]]:
+        """Probabilities (or scores) n x k of rows by models that have not seen them, and the fold of each row."""
+        ask = probabilities_of if probable else decisions_of
+        part = inner.folds(self.folds, seed, stratify=True)
+        out = np.empty((inner.n_rows, len(self.classes_)))
+
+        def answer(model: Any, rows: NDArray[np.int64]) -> None:
+            out[rows] = ask(model, inner.rows(rows), self.classes_)
+
+        inner.over_folds(part, answer, "learning on folds")
+        return out, part
+
+    def _inner_scores(self, rows: RawTable) -> Floats:
+        """Probabilities of the model inside, or its scores where it has none; n x k."""
+        check_is_fitted(self)
+        probable = hasattr(self.estimator_, "predict_proba")
+        return (probabilities_of if probable else decisions_of)(self.estimator_, rows, self.classes_)

@@ -1,0 +1,204 @@
+"""Columns that a fitted model itself finds useful: weights that are not zero, importance in trees."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from tilth.base import Card, Complexity, Recipe, Section
+from tilth.engines.select.refit import Refit
+from tilth.engines.select.walk import Clock, Step
+from tilth.errors import warn_model
+from tilth.models.linear.linear_model import LinearModel
+from tilth.models.prepare.scale import Standardise
+from tilth.models.select.base import TRAITS, Given, ScoredSelector
+from tilth.params import declared, param
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+#: A share of the largest importance below which a weight is zero.
+ZERO = 1e-8
+
+
+@declared
+class SelectByModel(ScoredSelector):
+    """Keep the columns to which a fitted model gives weight: L1 weights that are not zero, importance in trees.
+
+    By default numbers are standardised and learned with an L1 penalty, by lasso or logistic regression. Importance of
+    a linear model: |weight| x standard deviation of its term, the largest over classes, summed over the levels of a
+    column. Of trees: the share of the impurity decrease. ``threshold="auto"`` keeps what is not zero under an L1
+    penalty, and what is at least the mean elsewhere. One fit; two more per fold compare with all columns.
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(400, 6))
+    >>> SelectByModel().fit(X, 3 * X[:, 1] - 2 * X[:, 4] + rng.normal(size=400)).selected()
+    ['x1', 'x4']
+    """
+
+    card: ClassVar[Card] = Card(
+        "Keep the columns to which a fitted model gives weight.",
+        TRAITS,
+        complexity=Complexity("O(cost of the model)", "O(1)", "O(n p)"),
+        references=("Tibshirani 1996, Regression shrinkage and selection via the lasso", "Breiman 2001"),
+    )
+    check_with: ClassVar[tuple[dict[str, Any], ...]] = ({"cv": 0.3},)
+    learned: ClassVar[dict[str, str]] = {**ScoredSelector.learned, "importances_": "float[c]", "threshold_": "float"}
+
+    threshold: Any = param("auto", doc="Least importance: 'auto', 'mean', 'median', 'nonzero', or a number.")
+    max_columns: int | None = param(None, low=1, doc="Columns at most; None: no limit.")
+    compare: bool = param(True, options=(True, False), doc="Whether to score the kept columns beside all of them.")
+
+    def recipe(self) -> Recipe:
+        """One fit, one threshold."""
+        return Recipe(
+            "columns of any kind and a target",
+            "the columns whose importance reaches a threshold [threshold, max_columns]",
+            "that of the model [estimator]",
+            "that of the model",
+        )
+
+    def _model(self, given: Given) -> Any:
+        from tilth.models.linear.logistic import LogisticRegression
+        from tilth.models.linear.sparse import LassoCV
+
+        if self.estimator is not None:
+            return self.estimator
+        sparse = (
+            LogisticRegression(penalty="l1")
+            if given.is_classes
+            else LassoCV(rule="one_se", cv=max(2, min(5, given.n_rows // 2)))
+        )
+        # A penalty on weights charges columns by their unit unless they have one spread.
+        return make_pipeline(Standardise(), sparse)
+
+    def _choose(self, given: Given) -> Bools:
+        d, clock = given.n_columns, Clock()
+        folds = self._folds(given) if self.compare else []
+        every = np.arange(d)
+        refit = self._refit(given, folds) if folds else Refit(self._model(given), given.rows, [], _no_score)
+        model = refit.fitted(every, np.arange(given.n_rows))
+        self.importances_ = importance_of(model, given.rows.X, given.table.names, type(self).__name__)
+        kept, self.threshold_ = self._enough(self.importances_, model)
+        if not kept.any():
+            kept[int(np.argmax(self.importances_))] = True
+            warn_model(
+                "W220",
+                f"{type(self).__name__}: no column reaches the importance {self.threshold_:.4g}; "
+                f"{given.table.names[int(np.argmax(kept))]!r} is kept so that a model can follow.",
+            )
+        self.walk_, self.chosen_, self.n_fits_, self.test_ = [], 0, 1, None
+        if not folds:
+            self.score_name_, self.overlap_, self.n_val_, self.n_rows_ = "", 0.0, 0, given.n_rows
+            return kept
+        one_fit = clock.lap()
+        steps = [Step(np.zeros(d, dtype=bool), -1, self._baseline(refit, given), 0, 0.0)]
+        steps.append(Step(kept, -1, self._inside(refit, given), 1, one_fit + clock.lap()))
+        whole = Step(np.ones(d, dtype=bool), -1, refit.one(every), 1, clock.lap())
+        self._record(steps, 1, given.table.names, "keep", whole)
+        return kept
+
+    def _inside(self, refit: Refit, given: Given) -> Floats:
+        """Scores with the selection made anew on the training rows of every fold."""
+        every, scores = np.arange(given.n_columns), []
+        for train, test in refit.folds:
+            try:
+                model = refit.fitted(every, train)
+                own = importance_of(model, given.rows.take(train), given.table.names, type(self).__name__)
+                kept = np.flatnonzero(self._enough(own, model)[0])
+                if not len(kept):
+                    kept = np.array([int(np.argmax(own))])
+                scores.append(refit.on_fold(kept, train, test)[0])
+            except (ValueError, ArithmeticError):
+                scores.append(float("nan"))
+        return np.array(scores)
+
+    def _enough(self, found: Floats, model: Any) -> tuple[Bools, float]:
+        """Which columns are important enough, and the threshold."""
+        least = self._threshold(found, model)
+        kept = found >= least if least > 0 else found > 0
+        if self.max_columns is not None:
+            kept &= np.isin(np.arange(len(found)), np.argsort(-found, kind="stable")[: self.max_columns])
+        return kept, least
+
+    def _threshold(self, found: Floats, model: Any) -> float:
+        wanted = self.threshold
+        if wanted == "auto":
+            wanted = "nonzero" if _is_sparse_model(model) else "mean"
+        if wanted == "nonzero":
+            return ZERO * float(found.max(initial=0.0))
+        if wanted == "mean":
+            return float(found.mean())
+        if wanted == "median":
+            return float(np.median(found))
+        if isinstance(wanted, (int, float)) and not isinstance(wanted, bool) and wanted >= 0:
+            return float(wanted)
+        raise ValueError(
+            f"{type(self).__name__}: threshold must be 'auto', 'mean', 'median', 'nonzero' or a number from 0; got "
+            f"{wanted!r}."
+        )
+
+    def importances(self) -> pd.DataFrame:
+        """Importance of each column, largest first, and whether it is kept."""
+        import pandas as pd
+
+        check_is_fitted(self)
+        found = pd.DataFrame({"column": self.columns_, "importance": self.importances_, "kept": self.support_})
+        return found.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
+
+    def sections(self) -> list[Section]:
+        """Adds the importances."""
+        pages = super().sections()
+        pages.insert(1, Section("Importance", f"threshold {self.threshold_:.4g}", self.importances()))
+        return pages
+
+
+def _no_score(*_: Any, **__: Any) -> float:
+    return float("nan")
+
+
+def _last(model: Any) -> Any:
+    return model.steps[-1][1] if isinstance(model, Pipeline) else model
+
+
+def _is_sparse_model(model: Any) -> bool:
+    """Whether some weight of a linear model is exactly zero by its penalty."""
+    coef = getattr(_last(model), "coef_", None)
+    return coef is not None and bool((np.asarray(coef) == 0).any())
+
+
+def importance_of(model: Any, X: Any, names: list[str], owner: str) -> Floats:
+    """Importance of each of the given columns for a fitted model, or for the last of a pipeline that keeps columns."""
+    if isinstance(model, Pipeline) and len(model.steps) > 1:
+        return importance_of(model.steps[-1][1], model[:-1].transform(X), names, owner)
+    own = getattr(model, "n_features_in_", len(names)) == len(names)
+    if own and isinstance(model, LinearModel):
+        return _linear_importance(model, X)
+    coef = getattr(model, "coef_", None)
+    found = getattr(model, "feature_importances_", None) if coef is None else coef
+    if own and found is not None and np.asarray(found).shape[-1:] == (len(names),):
+        size = np.abs(np.asarray(found, dtype=np.float64)).reshape(-1, len(names)).max(axis=0)
+        return size * np.nanstd(np.asarray(X, dtype=np.float64), axis=0) if coef is not None else size
+    raise TypeError(
+        f"{owner}: {type(model).__name__} tells no importance of its {len(names)} columns (coef_ or "
+        "feature_importances_); use a linear model or trees, or ForwardSelection, which takes any model."
+    )
+
+
+def _linear_importance(model: Any, X: Any) -> Floats:
+    """|weight| x sd of its term, largest over classes, summed over the terms of a column."""
+    terms = model.terms_
+    dense = np.asarray(terms.design(model._table(X, warn=False)).dense(), dtype=np.float64)
+    coef = np.abs(np.asarray(model.coef_, dtype=np.float64)).reshape(-1, dense.shape[1]).max(axis=0)
+    size = coef * dense.std(axis=0)
+    origin, place = model.plan_.origin(), {name: j for j, name in enumerate(model.schema_.names)}
+    out = np.zeros(len(place))
+    np.add.at(out, [place[origin.get(n, n)] for n in terms.owners], size)
+    return out
