@@ -15,7 +15,7 @@ from tilth.evaluate.intervals import RESAMPLED_ROWS, Interval, from_resamples, r
 from tilth.parts.calibrators import Reliability, log_odds, odds_floor, recalibration, reliability
 from tilth.quality.finding import plain
 from tilth.stats.hypothesis import Test, chi2_test, holm, two_sided
-from tilth.stats.shares import wilson_bounds
+from tilth.stats.bounds import wilson_bounds
 
 if TYPE_CHECKING:
     import pandas as pd

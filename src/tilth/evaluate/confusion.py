@@ -17,7 +17,7 @@ from tilth.evaluate.intervals import Interval, from_resamples
 from tilth.evaluate.metrics.rates import RATES, Average, Rate, Shares, n_classes
 from tilth.evaluate.metrics.tables import Table
 from tilth.quality.finding import plain
-from tilth.stats.shares import wilson_bounds
+from tilth.stats.bounds import wilson_bounds
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -59,7 +59,7 @@ def wilson(correct: float, n: int, level: float = 0.95) -> Interval:
     >>> print(wilson(2, 20))
     0.100 [0.028, 0.301]
     """
-    from tilth.stats.shares import wilson_bounds
+    from tilth.stats.bounds import wilson_bounds
 
     share = _share(correct, n, level, "wilson")
     low, high = wilson_bounds(correct, n, level)
@@ -94,7 +94,7 @@ def corrected_t(scores: Floats, n_train: int, n_test: int, level: float = 0.95) 
     >>> print(corrected_t(np.array([0.02, 0.04, 0.03, 0.05, 0.01]), n_train=80, n_test=20))
     0.030 [0.001, 0.059]
     """
-    from scipy.stats import t
+    from tilth.stats.bounds import corrected_t_bounds
 
     values = np.asarray(scores, dtype=np.float64)
     if values.ndim != 1 or len(values) < 2:
@@ -102,10 +102,8 @@ def corrected_t(scores: Floats, n_train: int, n_test: int, level: float = 0.95) 
     if n_train < 1 or n_test < 1:
         raise ValueError(f"corrected_t needs training and test rows; got n_train={n_train}, n_test={n_test}.")
     _check_level(level, "corrected_t")
-    mean, count = float(values.mean()), len(values)
-    spread = math.sqrt((1 / count + n_test / n_train) * float(values.var(ddof=1)))
-    half = float(t.ppf((1 + level) / 2, count - 1)) * spread
-    return Interval(mean, mean - half, mean + half, level, "corrected resampled t", count)
+    low, high = corrected_t_bounds(values, n_test / n_train, level)
+    return Interval(float(values.mean()), low, high, level, "corrected resampled t", len(values))
 
 
 def resampled_means(

@@ -14,7 +14,7 @@ from tilth import DecisionTreeClassifier, LinearRegression, NaiveBayes, Ridge
 from tilth.data.datasets import load
 from tilth.data.infer import infer
 from tilth.data.reading import read
-from tilth.engines.select.folds import chance_bound, fold_interval, inner_folds
+from tilth.engines.select.folds import chance_bound, inner_folds
 from tilth.engines.select.refit import Refit, Rows
 from tilth.engines.select.walk import Step, best_step, one_standard_error, within
 from tilth.errors import ModelWarning, TilthWarning
@@ -27,6 +27,7 @@ from tilth.models.select import (
 )
 from tilth.models.select.base import Given
 from tilth.models.select.squares import shared_squares
+from tilth.stats.bounds import corrected_t_bounds
 
 
 @pytest.fixture
@@ -290,8 +291,8 @@ def test_the_interval_is_the_corrected_t():
 
     scores = np.array([0.8, 0.85, 0.9, 0.7, 0.75])
     peer = corrected_t(scores, n_train=80, n_test=20)
-    assert fold_interval(scores, 20 / 80) == pytest.approx((peer.low, peer.high))
-    assert np.isnan(fold_interval(scores[:1], 0.25)).all()
+    assert corrected_t_bounds(scores, 20 / 80) == pytest.approx((peer.low, peer.high))
+    assert np.isnan(corrected_t_bounds(scores[:1], 0.25)).all()
 
 
 # --------------------------------------------------------------------------------------------------------- what it says

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.stats.hypothesis import critical
-
 Ints = NDArray[np.intp]
 Floats = NDArray[np.float64]
 Folds = list[tuple[Ints, Ints]]
@@ -102,22 +100,6 @@ def _k_folds(cv: Any, y: NDArray[Any], classes: bool, groups: Any, seed: Any, ow
     if most < folds:
         return KFold(folds, shuffle=True, random_state=seed)
     return StratifiedKFold(folds, shuffle=True, random_state=seed)
-
-
-def fold_interval(scores: Floats, overlap: float, level: float = 0.95) -> tuple[float, float]:
-    """Corrected resampled t (Nadeau and Bengio 2003): mean +- t sqrt((1 / J + overlap) s^2).
-
-    ``overlap`` is validation rows / training rows. A single set has no spread to tell: NaN.
-
-    >>> [round(end, 3) for end in fold_interval(np.array([0.02, 0.04, 0.03, 0.05, 0.01]), 0.25)]
-    [0.001, 0.059]
-    """
-    count = len(scores)
-    if count < 2 or np.isnan(scores).any():
-        return math.nan, math.nan
-    mean = float(scores.mean())
-    half = critical(level, count - 1) * math.sqrt((1 / count + overlap) * float(scores.var(ddof=1)))
-    return mean - half, mean + half
 
 
 def chance_bound(tried: int, n_rows: int, risk: float = 0.05) -> float:

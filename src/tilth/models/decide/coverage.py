@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tilth.base import Section
 from tilth.parts.conformity import needed
-from tilth.stats.shares import wilson_bounds
+from tilth.stats.bounds import wilson_bounds
 
 if TYPE_CHECKING:
     import pandas as pd

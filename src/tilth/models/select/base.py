@@ -14,7 +14,7 @@ from tilth.base import Accepts, Card, Complexity, Predictor, Section, Traits, wh
 from tilth.base.target import encode_labels, numbers_of
 from tilth.data.reading import read
 from tilth.data.table import Table
-from tilth.engines.select.folds import Folds, chance_bound, fold_interval, inner_folds
+from tilth.engines.select.folds import Folds, chance_bound, inner_folds
 from tilth.engines.select.refit import Refit, Rows
 from tilth.engines.select.walk import Step
 from tilth.errors import warn_model
@@ -22,6 +22,7 @@ from tilth.models.catalogue import task_of
 from tilth.models.prepare.base import Preparation, _like
 from tilth.models.rules.zero_r import ZeroRClassifier, ZeroRRegressor
 from tilth.params import check_params, declared, param
+from tilth.stats.bounds import corrected_t_bounds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -319,7 +320,7 @@ class ScoredSelector(Selector):
         rows, tried = [], 0
         for i, entry in enumerate(self.walk_):
             scores = np.asarray(entry["scores"], dtype=np.float64)
-            low, high = fold_interval(scores, self.overlap_, LEVEL)
+            low, high = corrected_t_bounds(scores, self.overlap_, LEVEL)
             tried += entry["fits"]
             bound = chance_bound(tried, self.n_val_) if self.score_name_ in SHARES else np.nan
             rows.append(
@@ -340,7 +341,7 @@ class ScoredSelector(Selector):
         if every is None:
             return {}
         gap = np.asarray(self.walk_[self.chosen_]["scores"]) - np.asarray(every["scores"])
-        low, high = fold_interval(gap, self.overlap_, LEVEL)
+        low, high = corrected_t_bounds(gap, self.overlap_, LEVEL)
         return {"difference": float(gap.mean()), "low": low, "high": high}
 
     def verdict(self) -> str:
@@ -351,7 +352,7 @@ class ScoredSelector(Selector):
         head = f"Kept {len(kept)} of {d} columns: {shown}."
         if not self.walk_:
             return head
-        low, high = fold_interval(np.asarray(self.walk_[self.chosen_]["scores"]), self.overlap_, LEVEL)
+        low, high = corrected_t_bounds(np.asarray(self.walk_[self.chosen_]["scores"]), self.overlap_, LEVEL)
         score = float(np.mean(self.walk_[self.chosen_]["scores"]))
         text = f"{head} {self.score_name_} {score:.3f} [{low:.3f}, {high:.3f}] (95%, corrected resampled t)"
         every, gap = self._entry_of_all(), self.versus_all()
