@@ -14,8 +14,8 @@ from tilth.base.target import check_weight, codes_among, encode_labels, one_dime
 from tilth.evaluate.intervals import RESAMPLED_ROWS, Interval, from_resamples, resampled_means
 from tilth.parts.calibrators import Reliability, log_odds, odds_floor, recalibration, reliability
 from tilth.quality.finding import plain
-from tilth.stats.hypothesis import Test, chi2_test, holm, two_sided
 from tilth.stats.bounds import wilson_bounds
+from tilth.stats.hypothesis import Test, chi2_test, holm, two_sided
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -106,6 +106,21 @@ def corrected_t(scores: Floats, n_train: int, n_test: int, level: float = 0.95) 
     return Interval(float(values.mean()), low, high, level, "corrected resampled t", len(values))
 
 
+def over_splits(scores: Floats, overlap: float, level: float = 0.95) -> Interval:
+    """Mean over splits with the same interval; ``overlap`` is test rows per training row, splits without a score (NaN)
+    are left out, and one split alone has no interval.
+    """
+    known = np.asarray(scores, dtype=np.float64)
+    known = known[np.isfinite(known)]
+    value = float(known.mean()) if len(known) else math.nan
+    if len(known) < 2:
+        return Interval(value, math.nan, math.nan, level, "one split: no interval", len(known))
+    from tilth.stats.bounds import corrected_t_bounds
+
+    _check_level(level, "over_splits")
+    return Interval(value, *corrected_t_bounds(known, overlap, level), level, "corrected resampled t", len(known))
+
+
 def resampled_means(
     rows: Floats,
     weight: Floats | None = None,

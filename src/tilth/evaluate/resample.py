@@ -28,7 +28,7 @@ from sklearn.utils.validation import has_fit_parameter
 from tilth import progress
 from tilth.errors import CODES, TilthWarning
 from tilth.evaluate.answers import Answers
-from tilth.evaluate.intervals import Interval, corrected_t, from_means, from_resamples, resampled_means
+from tilth.evaluate.intervals import Interval, from_means, from_resamples, over_splits, resampled_means
 from tilth.evaluate.metrics import Metric
 from tilth.evaluate.pool import Job, Pool
 from tilth.evaluate.problem import Problem
@@ -38,6 +38,8 @@ Floats = NDArray[np.float64]
 
 #: From this many splits on, their differences say more than a bootstrap of rows.
 ENOUGH_SPLITS = 5
+#: Training rows that are asked about at least, where there are as many.
+SEEN_ROWS = 1000
 
 
 @dataclass(eq=False)
@@ -143,12 +145,13 @@ class Resampling:
         """The score of a model with the interval that is valid here."""
         if self._by_row(metric, name):
             return metric.interval(self.pooled(name), level=level, seed=self.splits.seed)
-        return metric.clipped(self._over_splits(self.fold_scores(name, metric), level))
+        return metric.clipped(over_splits(self.fold_scores(name, metric), self.splits.test_ratio, level))
 
     def difference(self, a: str, b: str, metric: Metric, level: float = 0.95) -> Interval:
         """Score of a minus score of b, paired by split or by row."""
         if len(self.done(a, b)) >= ENOUGH_SPLITS or not self._by_row(metric, a, b):
-            return self._over_splits(self.fold_scores(a, metric) - self.fold_scores(b, metric), level)
+            apart = self.fold_scores(a, metric) - self.fold_scores(b, metric)
+            return over_splits(apart, self.splits.test_ratio, level)
         both = self.done(a, b)
         first, second = self._joined(a, both), self._joined(b, both)
         seed, weight, group = self.splits.seed, first.weight, first.group
@@ -169,14 +172,6 @@ class Resampling:
             return False
         few = any(a is not None and a.n < 10 for n in names for a in self.trials[n].answers)
         return metric.is_mean or len(self.done(*names)) < 2 or few
-
-    def _over_splits(self, scores: Floats, level: float) -> Interval:
-        known = scores[~np.isnan(scores)]
-        if len(known) < 2:
-            value = float(known[0]) if len(known) else np.nan
-            return Interval(value, np.nan, np.nan, level, "one split: no interval", len(known))
-        ratio = self.splits.test_ratio
-        return corrected_t(known, n_train=1_000_000, n_test=max(1, round(1_000_000 * ratio)), level=level)
 
 
 def _score(metric: Metric, answers: Answers | None) -> float:
@@ -277,12 +272,13 @@ def answer_split(model: Any, problem: Problem, split: Split, train_scores: bool,
 
 
 def _some(split: Split) -> NDArray[Any]:
-    """As many training rows as there are test rows: enough to see how far apart the two scores are."""
+    """Training rows, as many as test rows or SEEN_ROWS: enough that the gap between the two scores is no accident."""
     rows = np.unique(split.train)
-    if len(rows) <= len(split.test):
+    wanted = max(SEEN_ROWS, len(split.test))
+    if len(rows) <= wanted:
         return rows
-    chosen = np.random.default_rng([split.repeat, split.fold]).choice(len(rows), len(split.test), replace=False)
-    return np.asarray(rows[np.sort(chosen)])
+    rng = np.random.default_rng([split.repeat, split.fold])
+    return np.sort(rng.choice(rows, wanted, replace=False))
 
 
 def _extras(model: Any, problem: Problem, train: NDArray[Any]) -> dict[str, Any]:

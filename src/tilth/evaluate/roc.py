@@ -15,7 +15,7 @@ from tilth.evaluate.answers import Answers
 from tilth.evaluate.intervals import Interval, from_resamples
 from tilth.evaluate.metrics.order import Ordered
 from tilth.quality.finding import plain
-from tilth.stats.shares import wilson_bounds
+from tilth.stats.bounds import wilson_bounds
 
 if TYPE_CHECKING:
     import pandas as pd

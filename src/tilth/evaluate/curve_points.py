@@ -1,0 +1,142 @@
+"""The points of a curve: a model fitted and scored on the same splits at each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilth import progress
+from tilth.data.infer import Kinds
+from tilth.evaluate.evaluation import name_of
+from tilth.evaluate.intervals import Interval
+from tilth.evaluate.metrics import Metric
+from tilth.evaluate.problem import Problem, prepared, task_of_models
+from tilth.evaluate.resample import Outcome, Trial, resample
+from tilth.evaluate.splits import Splits, make_splits
+from tilth.evaluate.table import chosen_metrics, zero_r
+
+Floats = NDArray[np.float64]
+
+#: Folds unless asked otherwise: every point is as many fits.
+FOLDS = 5
+
+
+@dataclass(eq=False)
+class Task:
+    """A model, a problem, splits and a metric: what all curves begin with."""
+
+    name: str
+    model: Any
+    problem: Problem
+    splits: Splits
+    metric: Metric
+    level: float
+
+    def baseline(self) -> dict[str, Any]:
+        """Zero-R, unless that is the model."""
+        plain_model = zero_r(self.problem.task)
+        return {} if type(plain_model) is type(self.model) else {"Zero-R": plain_model}
+
+
+def begin(
+    owner: str, model: Any, X: Any, y: Any, *, metric: Any, split: Any, folds: int | None, repeats: int | None,
+    test_size: float, groups: Any, time: Any, sample_weight: Any, kinds: Kinds, level: float, seed: int,
+) -> Task:  # fmt: skip
+    """Read the input of a curve. Five folds unless asked otherwise; with ``time`` the last rows are held out."""
+    if not 0 < level < 1:
+        raise ValueError(f"{owner}: level must lie between 0 and 1, as in 0.95; got {level}.")
+    name = name_of(model)
+    task = task_of_models({name: model}, owner)
+    problem = prepared(X, y, task=task, kinds=kinds, sample_weight=sample_weight, groups=groups, time=time, owner=owner)
+    if split == "auto" and problem.time is not None:
+        split = "holdout"
+    how: dict[str, Any] = {
+        "task": task, "repeats": repeats, "test_size": test_size, "groups": problem.groups, "time": problem.time,
+        "seed": seed,
+    }  # fmt: skip
+    splits = make_splits(split, problem.target, folds=folds, **how)
+    if split == "auto" and folds is None and len(splits) > FOLDS * (repeats or 1):
+        splits = make_splits(split, problem.target, folds=FOLDS, **how)
+    chosen = chosen_metrics(metric, task)[0]
+    if not chosen.share and min(len(s.test) for s in splits) < 2:
+        raise ValueError(
+            f"{owner}: {chosen.name} needs at least 2 test rows in every split, and some have 1; ask for fewer folds."
+        )
+    return Task(name, model, problem, splits, chosen, level)
+
+
+def score_points(
+    task: Task,
+    points: Sequence[tuple[Any, Splits]],
+    *,
+    beside: Mapping[str, Any],
+    beside_at: int,
+    title: str,
+    timeout: float | None,
+    workers: int | None,
+) -> Scored:
+    """Fit and score a model at each point (a model and its splits); ``beside`` are others, fitted at one of them."""
+    n = len(task.splits)
+    found = Scored(np.full((len(points), n), np.nan), np.full((len(points), n), np.nan), np.full(len(points), np.nan))
+    rows, heard = [], Trial(task.name)
+    with progress.task(title, total=len(points)) as work:
+        for place, (model, splits) in enumerate(points):
+            others = dict(beside) if place == beside_at else {}
+            done = resample(
+                {task.name: model, **others}, task.problem, splits,
+                may_fail={task.name, *others}, timeout=timeout, workers=workers, title=f"{title}: point {place + 1}",
+            )  # fmt: skip
+            trial = done.trials[task.name]
+            reached = len(trial.outcomes)
+            found.validation[place, :reached] = done.fold_scores(task.name, task.metric)
+            found.train[place, :reached] = done.train_scores(task.name, task.metric)
+            if np.isfinite(trial.fit_seconds).any():
+                found.seconds[place] = np.nanmean(trial.fit_seconds)
+            heard.outcomes += [Outcome(failure=o.failure, codes=o.codes, said=o.said) for o in trial.outcomes]
+            for name in others:
+                scores = done.fold_scores(name, task.metric)
+                found.beside[name] = np.concatenate([scores, np.full(n - len(scores), np.nan)])
+            if n == 1:
+                rows.append(_by_rows(trial.outcomes[0], task))
+            work.advance()
+            if done.interrupted:
+                found.notes.append(f"Interrupted at point {place + 1} of {len(points)}.")
+                break
+    if not np.isfinite(found.validation).any():
+        failures = heard.failures or {0: f"the {task.metric.name} of these rows is not defined"}
+        raise RuntimeError(f"{task.name} gave no score at any point, first: {next(iter(failures.values()))}")
+    found.notes = heard.notes() + found.notes
+    missing = _nowhere(task.name, len(points) - len(rows))
+    found.rows = [*rows, *missing] if n == 1 else None
+    return found
+
+
+@dataclass(eq=False)
+class Scored:
+    """Scores of the points (points x splits), of the models beside, and what the fits said."""
+
+    train: Floats
+    validation: Floats
+    seconds: Floats
+    beside: dict[str, Floats] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    rows: list[tuple[Interval, Interval]] | None = None
+
+
+def _by_rows(outcome: Any, task: Task) -> tuple[Interval, Interval]:
+    """With one split the spread over its rows is all there is to go by."""
+    both = []
+    for answers in (outcome.train, outcome.answers):
+        usable = answers is not None and task.metric.serves(answers)
+        nothing = Interval(np.nan, np.nan, np.nan, task.level, "failed", 0)
+        both.append(task.metric.interval(answers, level=task.level, seed=task.splits.seed) if usable else nothing)
+    return both[0], both[1]
+
+
+def _nowhere(name: str, n: int) -> list[tuple[Interval, Interval]]:
+    nothing = Interval(np.nan, np.nan, np.nan, 0.95, "not reached", 0)
+    return [(nothing, nothing)] * n
