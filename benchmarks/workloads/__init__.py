@@ -6,6 +6,7 @@ from benchmarks.harness import Workload
 from benchmarks.workloads import (
     bayes,
     boosting,
+    evaluation,
     files,
     forests,
     frames,
@@ -23,6 +24,7 @@ _CHAPTERS = (
     trees,
     forests,
     boosting,
+    evaluation,
     isolation,
     growth,
     frames,

@@ -11,6 +11,8 @@ from tilth.engines.linear.descent import Descent as Descent
 from tilth.engines.optimise.constrained import minimise_constrained as minimise_constrained
 from tilth.engines.optimise.descent import gradient_descent as gradient_descent
 from tilth.engines.optimise.quadratic import quadratic_program as quadratic_program
+from tilth.evaluate.audit import audit as audit
+from tilth.evaluate.audit import audit_codes as audit_codes
 from tilth.evaluate.bias_variance import bias_variance as bias_variance
 from tilth.evaluate.bias_variance import bias_variance_curve as bias_variance_curve
 from tilth.evaluate.calibration import calibration as calibration

@@ -157,6 +157,8 @@ OTHERS: dict[str, str] = {
     "sampling_bias": "tilth.evaluate.population",
     "extrapolate": "tilth.evaluate.extrapolate",
     "polynomial_orders": "tilth.evaluate.polynomial_orders",
+    "audit": "tilth.evaluate.audit",
+    "audit_codes": "tilth.evaluate.audit",
     "metric": "tilth.evaluate.metrics",
     "metrics": "tilth.evaluate.metrics",
     "expected_cost": "tilth.evaluate.metrics.classification",

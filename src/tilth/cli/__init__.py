@@ -1,1 +1,1 @@
-"""The command line: ``tilth run``, ``profile``, ``models``, ``datasets``, ``show``, ``predict``."""
+"""The command line: ``tilth run``, ``profile``, ``audit``, ``models``, ``datasets``, ``show``, ``predict``."""

@@ -16,7 +16,7 @@ from typing import Any
 
 import click
 
-from tilth.cli import models, tables
+from tilth.cli import audit, models, tables
 from tilth.errors import KindError, ModelFileError, TilthWarning
 from tilth.report.render import printable
 
@@ -55,7 +55,9 @@ def cli() -> None:
     """
 
 
-for _command in (tables.run, tables.profile, models.models, models.datasets, models.show, models.predict):
+for _command in (
+    tables.run, tables.profile, audit.audit, models.models, models.datasets, models.show, models.predict,
+):  # fmt: skip
     cli.add_command(_command)
 
 

@@ -79,7 +79,7 @@ def run(
 
     found = run_stages(source, target, kinds=told, task=task, folds=folds, seed=seed, out=out, progress=not quiet)
     if as_json:
-        _print_json(found.to_dict())
+        print_json(found.to_dict())
         return
     from tilth.report.render import show
 
@@ -123,7 +123,7 @@ def profile(
             stack.enter_context(progress.show())
         found = check(table.frame, target, kinds=told or None)
     if as_json:
-        _print_json(found.to_dict())
+        print_json(found.to_dict())
     else:
         from tilth.report.render import show
 
@@ -132,7 +132,8 @@ def profile(
     return 4 if failed else 0
 
 
-def _print_json(document: dict[str, Any]) -> None:
+def print_json(document: dict[str, Any]) -> None:
+    """One document on standard output."""
     import json
 
     click.echo(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False))

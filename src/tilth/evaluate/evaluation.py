@@ -179,9 +179,10 @@ def evaluate(
     found = resample(
         ladder, problem, splits, timeout=timeout, workers=workers, may_fail=set(others), title=f"Evaluating {name}"
     )
+    chosen = chosen_metrics(metrics, task)
     return Evaluation(
-        found, chosen_metrics(metrics, task), next(iter(ladder)), level, name=name,
-        findings=_light(model, found) if audit else [],
+        found, chosen, next(iter(ladder)), level, name=name,
+        findings=_light(model, found, name, chosen[0]) if audit else [],
     )  # fmt: skip
 
 
@@ -192,5 +193,7 @@ def name_of(model: Any) -> str:
     return type(model).__name__
 
 
-def _light(model: Any, found: Resampling) -> list[Finding]:
-    return []
+def _light(model: Any, found: Resampling, name: str, metric: Metric) -> list[Finding]:
+    from tilth.evaluate.audit import light_checks
+
+    return list(light_checks(model, found, name=name, metric=metric))

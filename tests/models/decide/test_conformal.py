@@ -15,7 +15,7 @@ from tilth import DecisionTreeRegressor, GaussianNB, LinearRegression, LinearSVC
 from tilth.lifecycle.save import save
 from tilth.models.decide.conformal import ConformalClassifier, ConformalRegressor
 from tilth.parts.conformity import conformal_quantile, label_scores, outside_scores, plus_bound, weight_below
-from tilth.stats.shares import wilson_bounds
+from tilth.stats.bounds import wilson_bounds
 
 
 def line(n: int, seed: int, spread=lambda x: np.ones(len(x))):

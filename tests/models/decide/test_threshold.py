@@ -181,7 +181,7 @@ def test_scores_are_out_of_fold():
 
 @pytest.mark.parametrize(("word", "bound"), [("recall", 0.9), ("precision", 0.7), ("fpr", 0.1), ("positive rate", 0.2)])
 def test_a_constraint_is_kept_out_of_sample_within_its_interval(word, bound):
-    from tilth.stats.shares import wilson_bounds
+    from tilth.stats.bounds import wilson_bounds
 
     X, y = planted(2000, 4)
     new, truth = planted(3000, 5)

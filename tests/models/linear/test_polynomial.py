@@ -1,5 +1,7 @@
 """Polynomials and basis functions: curves recovered, high degrees that stay accurate, weights outside of functions."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -103,3 +105,23 @@ def test_models_that_are_not_linear_in_their_weights_are_refused(basis, words):
 def test_a_penalty_shrinks_the_curve():
     sizes = [np.abs(PolynomialRegression(degree=5, alpha=a).fit(X, Y).coef_).sum() for a in (0.0, 1.0, 100.0)]
     assert sizes[0] > sizes[1] > sizes[2]
+
+
+@pytest.mark.covers("R-31")
+def test_fewer_centres_have_less_capacity_and_err_less_on_noise():
+    # Bumps at every training row (as many weights as rows) learn the noise; a few centres cannot.
+    rng = np.random.default_rng(0)
+    n = 40
+    x, fresh = np.sort(rng.uniform(0, 1, n)), rng.uniform(0.02, 0.98, 2000)
+    y, y_fresh = (np.sin(2 * np.pi * t) + 0.4 * rng.normal(size=len(t)) for t in (x, fresh))
+
+    def errors(centres):
+        bumps = [f"exp(-(x - {c:.6f}) ** 2 / {2 * 0.1**2})" for c in centres]
+        model = BasisRegression(basis=bumps, alpha=1e-8).fit(pd.DataFrame({"x": x}), y)
+        return [np.mean((model.predict(pd.DataFrame({"x": t})) - v) ** 2) for t, v in ((x, y), (fresh, y_fresh))]
+
+    every, few = errors(x), errors(np.linspace(0, 1, 6))
+    assert every[0] < few[0]  # more capacity: closer to the training rows
+    assert few[1] < 0.8 * every[1]  # and further from new ones
+    chapter = (Path(__file__).parents[3] / "docs" / "chapters" / "linear.md").read_text()
+    assert "VC dimension" in chapter
