@@ -238,7 +238,7 @@ def _all_whole(values: Any) -> bool:
 
 # ------------------------------------------------------------------------------------------------------------ rules
 
-ID_NAME = re.compile(r"(^|[_\s.-])(id|key|uuid|guid|index|idx|row|rownum|number|no|nr)$|Id$|ID$", re.I)
+ID_NAME = re.compile(r"(^|[_\s.-])(id|key|uuid|guid|index|idx|row|rownum|number|no|nr)$|(?-i:[a-z]Id|[a-z]ID)$", re.I)
 _DATE_TEXT = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?$|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}$")
 
 #: Words people use for degrees, lowest first; a column whose levels all come from one line is ordinal.
