@@ -12,9 +12,6 @@ namespace tilth::bind {
 
 namespace {
 
-// Cells of work from which on the memory it leaves behind is worth the call.
-constexpr Index worth_giving_back = 1'000'000;
-
 nb::list bin_edges(nb::handle X, nb::handle weight, nb::handle rows, Index max_bins) {
     const char* who = "bin_edges";
     if (max_bins < 2 || max_bins > 65534)
@@ -31,7 +28,7 @@ nb::list bin_edges(nb::handle X, nb::handle weight, nb::handle rows, Index max_b
                             str(some.view[i]) + ".");
         const nb::gil_scoped_release unlocked;
         edges = tree::bin_edges(view, w.view.data, some.view.data, some.view.size, max_bins);
-        if (view.cells() > worth_giving_back) give_back_freed_memory();
+        if (view.cells() * sizeof(double) > worth_giving_back) give_back_freed_memory();
     });
     nb::list out;
     for (const std::vector<double>& e : edges) {
@@ -101,11 +98,15 @@ nb::object joined(std::vector<tree::TreeArrays>& trees, std::vector<T> tree::Tre
     for (const auto& t : trees) size += static_cast<Index>((t.*field).size());
     const auto out = new_array<T>("empty", dtype, size);
     T* to = out.data;
+    std::size_t freed = 0;
     for (auto& t : trees) {
         to = std::copy((t.*field).begin(), (t.*field).end(), to);
+        freed += (t.*field).size() * sizeof(T);
         std::vector<T>().swap(t.*field);
+        if (freed < worth_giving_back) continue;
+        give_back_freed_memory();
+        freed = 0;
     }
-    if (size > worth_giving_back / 10) give_back_freed_memory();
     return out.object;
 }
 
@@ -254,7 +255,8 @@ nb::object grow_trees(nb::handle bins, nb::handle sizes, nb::handle nominal, nb:
     try {
         const nb::gil_scoped_release unlocked;
         trees = tree::grow_trees(request, all_seeds.data(), static_cast<Index>(all_seeds.size()));
-        if (n * p > worth_giving_back && !request.leaf_of_row && !request.score) give_back_freed_memory();
+        const bool one_of_many = request.leaf_of_row || request.score;
+        if (!one_of_many && n * p * sizeof(double) > worth_giving_back) give_back_freed_memory();
     } catch (const std::invalid_argument& problem) {
         value_error(std::string(who) + ": " + problem.what() + ".");
     }

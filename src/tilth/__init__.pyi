@@ -36,6 +36,13 @@ from tilth.evaluate.reliability import evaluation_spread as evaluation_spread
 from tilth.evaluate.reliability import holdout_trade_off as holdout_trade_off
 from tilth.evaluate.roc import precision_recall as precision_recall
 from tilth.evaluate.roc import roc as roc
+from tilth.evaluate.search.early import EarlyStopped as EarlyStopped
+from tilth.evaluate.search.holdout import three_way as three_way
+from tilth.evaluate.search.replay import replay as replay
+from tilth.evaluate.search.search import search as search
+from tilth.evaluate.search.space import space_of as space_of
+from tilth.evaluate.search.tuned import TunedClassifier as TunedClassifier
+from tilth.evaluate.search.tuned import TunedRegressor as TunedRegressor
 from tilth.evaluate.splits import make_splits as make_splits
 from tilth.evaluate.threshold import choose_threshold as choose_threshold
 from tilth.lifecycle.run import run as run

@@ -58,6 +58,7 @@ CODES = {
     "W212": "a constraint on the threshold cannot be kept",
     "W220": "no column was found relevant; one is kept so that a model can follow",
     "W301": "a stored model answers differently in this version",
+    "W310": "the test rows were used more than once: their score is no longer that of unseen rows",
     "W401": "a rate is 0 / 0 and was counted as 0",
 }
 

@@ -108,18 +108,25 @@ void GramTable::pack(const Tile<double>& tile, Index n_rows, Index first, Index 
     }
 }
 
-void GramTable::add(Index n_rows) {
+void GramTable::add(Index n_rows, Ahead next) {
     const Index step = gram_block_rows(cols_, weighted_) * panel_width;
     const std::vector<double>& right = weighted_ ? heavy_ : plain_;
     const Index whole = narrow_rows_ > 0 ? panels_ - 1 : panels_;
+    const Index shares = whole * (whole + 1) / 2 + (narrow_rows_ > 0 ? panels_ : 0);
     for (Index b = 0; b < whole; ++b)
-        for (Index a = 0; a <= b; ++a)
-            add_product(plain_.data() + a * step, 1, panel_width, panel_width, right.data() + b * step, n_rows,
-                        table_.data() + a * panel_width * width_ + b * panel_width, width_);
+        for (Index a = 0; a <= b; ++a) {
+            next.fetch(shares);
+            const double* left = plain_.data() + a * step;
+            double* into = table_.data() + a * panel_width * width_ + b * panel_width;
+            if (a == b) add_own_product(left, right.data() + b * step, n_rows, into, width_);
+            else add_product(left, 1, panel_width, panel_width, right.data() + b * step, n_rows, into, width_);
+        }
     // The few columns of a narrow last panel are the rows of their products with the others: no lane stays empty.
-    for (Index b = 0; narrow_rows_ > 0 && b < panels_; ++b)
+    for (Index b = 0; narrow_rows_ > 0 && b < panels_; ++b) {
+        next.fetch(shares);
         add_product(plain_.data() + whole * step, 1, panel_width, narrow_rows_, right.data() + b * step, n_rows,
                     table_.data() + whole * panel_width * width_ + b * panel_width, width_);
+    }
 }
 
 void GramTable::give(double* cross, double* sums) const {
@@ -151,7 +158,10 @@ void gram(const MatrixView<T>& X, const MatrixView<double>& other, VectorView<do
             for (Index i = 0; weighted && i < n_rows; ++i) heavy[i] = weight[row + i];
             if (p > 0) table.pack(reader.read(row, n_rows, 0, p), n_rows, 0, p, heavy.data());
             if (q > 0) table.pack(beside.read(row, n_rows, 0, q), n_rows, p, q, heavy.data());
-            table.add(n_rows);
+            // Rows that lie one after the other are worth asking for; a wide block would not stay in the cache.
+            const Index after = std::min(block, slabs.end(s) - row - n_rows);
+            const bool in_order = X.col_stride == 1 && X.row_stride == p && after > 0 && p <= 128;
+            table.add(n_rows, in_order ? Ahead(X.data + (row + n_rows) * p, static_cast<std::size_t>(after * p) * sizeof(T)) : Ahead());
         }
         tables[s] = std::move(table);
     });

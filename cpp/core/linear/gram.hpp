@@ -21,6 +21,26 @@ Slabs gram_slabs(Index rows, Index cols);
 // Rows of a block whose packed columns stay in the second-level cache.
 Index gram_block_rows(Index cols, bool weighted);
 
+// Memory that is needed next, asked for bit by bit while something else is computed.
+class Ahead {
+public:
+    Ahead() = default;
+    Ahead(const void* from, std::size_t bytes) : at_(static_cast<const char*>(from)), end_(at_ + bytes) {}
+
+    // Asks for a share of the whole.
+    void fetch(Index shares) {
+        if (!at_) return;
+        if (step_ == 0) step_ = ((end_ - at_) / shares / line + 1) * line;
+        const char* until = at_ + std::min<std::ptrdiff_t>(step_, end_ - at_);
+        for (; at_ < until; at_ += line) __builtin_prefetch(at_, 0, 2);
+    }
+
+private:
+    static constexpr std::ptrdiff_t line = 64;
+    const char *at_ = nullptr, *end_ = nullptr;
+    std::ptrdiff_t step_ = 0;
+};
+
 // The running cross products of one slab. Rows are packed in panels of twelve columns, so that a product of two
 // panels reads memory in order.
 class GramTable {
@@ -29,8 +49,8 @@ public:
 
     // Packs columns [first, first + n_cols) of a block of rows; `weight` has one entry per row when weighted.
     void pack(const Tile<double>& tile, Index n_rows, Index first, Index n_cols, const double* weight);
-    // Adds the products of what was packed.
-    void add(Index n_rows);
+    // Adds the products of what was packed, and meanwhile has the next rows fetched.
+    void add(Index n_rows, Ahead next = {});
     // cross [cols, cols], both triangles, and sums [cols]: added to what is there.
     void give(double* cross, double* sums) const;
 

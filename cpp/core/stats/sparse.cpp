@@ -8,10 +8,25 @@ namespace tilth::stats {
 
 namespace {
 
-template <class V>
-double used_value(V value, Threshold threshold) {
-    const double x = static_cast<double>(value);
-    return threshold ? (x > *threshold ? 1.0 : 0.0) : x;
+// What a stored value counts as: itself, or 1 where it is above a threshold. Two types, so that the choice is made once.
+struct AsItIs {
+    template <class V>
+    double operator()(V value) const {
+        return static_cast<double>(value);
+    }
+};
+struct AboveThreshold {
+    double threshold;
+    template <class V>
+    double operator()(V value) const {
+        return static_cast<double>(value) > threshold ? 1.0 : 0.0;
+    }
+};
+
+template <class Body>
+void with_use(Threshold threshold, Body&& body) {
+    if (threshold) body(AboveThreshold{*threshold});
+    else body(AsItIs{});
 }
 
 BadCell first_of(const std::vector<BadCell>& cells) {
@@ -22,19 +37,55 @@ BadCell first_of(const std::vector<BadCell>& cells) {
 }
 
 // Some outputs of one row of X @ coef; a number of them known to the compiler keeps the sums in registers.
-template <int Outputs, class I, class V>
-Index score_row(const CsrView<I, V>& X, Index row, const double* coef, Index coef_stride, Threshold threshold,
+template <int Outputs, class I, class V, class Use>
+Index score_row(const CsrView<I, V>& X, Index row, const double* coef, Index coef_stride, Use use,
                 double* __restrict out) {
     double sums[Outputs] = {};
     for (Index at = X.indptr[row]; at < static_cast<Index>(X.indptr[row + 1]); ++at) {
         const Index col = X.indices[at];
         if (static_cast<std::uint64_t>(col) >= static_cast<std::uint64_t>(X.cols)) return at;
-        const double value = used_value(X.values[at], threshold);
+        const double value = use(X.values[at]);
         const double* __restrict from = coef + col * coef_stride;
         for (Index c = 0; c < Outputs; ++c) sums[c] += value * from[c];
     }
     for (Index c = 0; c < Outputs; ++c) out[c] = sums[c];
     return -1;
+}
+
+// Rows [from, to) of X @ coef.
+template <class I, class V, class Use>
+BadCell score_rows(const CsrView<I, V>& X, Index from, Index to, const double* coef, Index n_outputs, Use use, double* out) {
+    constexpr Index widest = 8;
+    constexpr decltype(&score_row<1, I, V, Use>) by_width[widest + 1] = {
+        nullptr,                 score_row<1, I, V, Use>, score_row<2, I, V, Use>,
+        score_row<3, I, V, Use>, score_row<4, I, V, Use>, score_row<5, I, V, Use>,
+        score_row<6, I, V, Use>, score_row<7, I, V, Use>, score_row<8, I, V, Use>};
+    for (Index i = from; i < to; ++i)
+        for (Index c = 0; c < n_outputs; c += widest) {
+            const auto score = by_width[std::min(widest, n_outputs - c)];
+            const Index at = score(X, i, coef + c, n_outputs, use, out + i * n_outputs + c);
+            if (at >= 0) return {i, at - static_cast<Index>(X.indptr[i]), static_cast<Index>(X.indices[at])};
+        }
+    return {};
+}
+
+// Adds rows [from, to) to the sums of their classes.
+template <class I, class V, class Use>
+BadCell add_rows(const CsrView<I, V>& X, Index from, Index to, VectorView<std::int32_t> labels, VectorView<double> weights,
+                 Use use, double* __restrict table) {
+    for (Index i = from; i < to; ++i) {
+        const std::int32_t label = labels ? labels[i] : 0;
+        if (label == skip_row) continue;
+        const double weight = weights ? weights[i] : 1.0;
+        double* __restrict row = table + label * X.cols;
+        const Index begin = X.indptr[i], end = X.indptr[i + 1];
+        for (Index at = begin; at < end; ++at) {
+            const Index col = X.indices[at];
+            if (static_cast<std::uint64_t>(col) >= static_cast<std::uint64_t>(X.cols)) return {i, at - begin, col};
+            row[col] += weight * use(X.values[at]);
+        }
+    }
+    return {};
 }
 
 }  // namespace
@@ -54,22 +105,11 @@ BadCell csr_class_sums(const CsrView<I, V>& X, VectorView<std::int32_t> labels, 
     const Slabs slabs = slabs_for(X.rows, per_row, cells);
     std::vector<double> partial(slabs.count > 1 ? cells * slabs.count : 0, 0.0);
     std::vector<BadCell> bad(slabs.count);
-    parallel_for(slabs.count, X.rows * per_row, [&](Index s) {
-        double* table = slabs.count > 1 ? partial.data() + s * cells : sums;
-        for (Index i = slabs.begin(s); i < slabs.end(s); ++i) {
-            const std::int32_t label = labels ? labels[i] : 0;
-            if (label == skip_row) continue;
-            const double weight = weights ? weights[i] : 1.0;
-            double* row = table + label * X.cols;
-            for (Index at = X.indptr[i]; at < static_cast<Index>(X.indptr[i + 1]); ++at) {
-                const Index col = X.indices[at];
-                if (static_cast<std::uint64_t>(col) >= static_cast<std::uint64_t>(X.cols)) {
-                    bad[s] = {i, at - static_cast<Index>(X.indptr[i]), col};
-                    return;
-                }
-                row[col] += weight * used_value(X.values[at], threshold);
-            }
-        }
+    with_use(threshold, [&](auto use) {
+        parallel_for(slabs.count, X.rows * per_row, [&](Index s) {
+            double* table = slabs.count > 1 ? partial.data() + s * cells : sums;
+            bad[s] = add_rows(X, slabs.begin(s), slabs.end(s), labels, weights, use, table);
+        });
     });
     if (const BadCell first = first_of(bad)) return first;
     if (slabs.count > 1) {
@@ -85,24 +125,13 @@ BadCell csr_class_sums(const CsrView<I, V>& X, VectorView<std::int32_t> labels, 
 
 template <class I, class V>
 BadCell csr_scores(const CsrView<I, V>& X, const double* coef, Index n_outputs, Threshold threshold, double* out) {
-    constexpr Index widest = 8;
-    constexpr decltype(&score_row<1, I, V>) by_width[widest + 1] = {
-        nullptr,           score_row<1, I, V>, score_row<2, I, V>, score_row<3, I, V>, score_row<4, I, V>,
-        score_row<5, I, V>, score_row<6, I, V>, score_row<7, I, V>, score_row<8, I, V>};
     const Index work_per_row = (X.rows > 0 ? X.stored() / X.rows + 1 : 1) * std::max<Index>(1, n_outputs);
     const Slabs slabs = slabs_for_rows(X.rows, work_per_row);
     std::vector<BadCell> bad(slabs.count);
-    parallel_for(slabs.count, X.rows * work_per_row, [&](Index s) {
-        for (Index i = slabs.begin(s); i < slabs.end(s); ++i) {
-            for (Index c = 0; c < n_outputs; c += widest) {
-                const auto score = by_width[std::min(widest, n_outputs - c)];
-                const Index at = score(X, i, coef + c, n_outputs, threshold, out + i * n_outputs + c);
-                if (at >= 0) {
-                    bad[s] = {i, at - static_cast<Index>(X.indptr[i]), static_cast<Index>(X.indices[at])};
-                    return;
-                }
-            }
-        }
+    with_use(threshold, [&](auto use) {
+        parallel_for(slabs.count, X.rows * work_per_row, [&](Index s) {
+            bad[s] = score_rows(X, slabs.begin(s), slabs.end(s), coef, n_outputs, use, out);
+        });
     });
     return first_of(bad);
 }

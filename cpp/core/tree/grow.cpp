@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/heap.hpp"
 #include "common/parallel.hpp"
 #include "tree/binned.hpp"
 
@@ -301,6 +302,8 @@ TreeArrays grow_one(const Request& request, const Bin* bins, const Payload& payl
         const bool exactly = settings.sorted_rows() > 0;
         const Index defer = !any_order ? 0 : exactly ? settings.sorted_rows() : alone ? 0 : subtree_rows;
         grow_from(store, settings, std::move(root), grove, work, alone, defer, defer > 0 ? &deferred : nullptr);
+        if (!alone && exactly && request.rows * request.columns.count() * sizeof(double) > worth_giving_back)
+            give_back_freed_memory();  // histograms: sorted rows are next
         std::vector<Grove> branches(deferred.size());
         const auto grow_branch = [&](Index i) {
             thread_local Workspace mine;
@@ -321,6 +324,8 @@ TreeArrays grow_one(const Request& request, const Bin* bins, const Payload& payl
         for (Index i = 0; i < n_branches; ++i)
             graft(grove, deferred[i].id, std::move(branches[i]), exactly ? deferred[i].begin : 0);
     }
+    const bool large = !alone && !request.score && grove.nodes.size() * sizeof(Grown) > worth_giving_back / 4;
+    if (large) give_back_freed_memory();  // the arrays of the tree are next
     const Finisher finisher(request, payload, store.rows(), drawn);
     TreeArrays out = finisher.finish(grove, alone, request.leaf_of_row);
     if (request.score) add_answers(request, grove, store.rows(), out);

@@ -13,7 +13,6 @@ from tilth import _core
 from tilth.data.convert import Accepts
 from tilth.data.infer import infer
 from tilth.data.kinds import Kind
-from tilth.data.reading import read
 from tilth.data.schema import Schema
 from tilth.data.table import UNSEEN, RawColumn, RawTable, Table
 from tilth.errors import SchemaError, warn_data

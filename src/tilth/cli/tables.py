@@ -107,8 +107,8 @@ def profile(
     from contextlib import ExitStack
 
     from tilth import progress
-    from tilth.quality import profile as check
     from tilth.lifecycle.source import read_source, require_column
+    from tilth.quality import profile as check
 
     table = read_source(source)
     if table.card is not None:

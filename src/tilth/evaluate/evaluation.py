@@ -12,7 +12,7 @@ from tilth.data.infer import Kinds
 from tilth.evaluate.metrics import Metric
 from tilth.evaluate.problem import prepared, task_of_models
 from tilth.evaluate.resample import Resampling, resample
-from tilth.evaluate.splits import make_splits
+from tilth.evaluate.splits import ADVICE, make_splits
 from tilth.evaluate.table import Scores, baselines, chosen_metrics, signed
 
 if TYPE_CHECKING:
@@ -184,6 +184,9 @@ def evaluate(
         found, chosen, next(iter(ladder)), level, name=name,
         findings=_light(model, found, name, chosen[0]) if audit else [],
     )  # fmt: skip
+
+
+evaluate.__doc__ = f"{evaluate.__doc__}\n    How many folds? {ADVICE}\n    "
 
 
 def name_of(model: Any) -> str:

@@ -66,9 +66,14 @@ class Pool:
 
         waiting = list(reversed(jobs))
         running: dict[Future[Any], tuple[Job, float]] = {}
+        warm: Any = None
         try:
             while waiting or running:
                 executor = get_reusable_executor(max_workers=workers, timeout=60)
+                if self.timeout is not None and executor is not warm:
+                    # The clock of a job must not run while its process comes up.
+                    wait([executor.submit(_nothing) for _ in range(workers)])
+                    warm = executor
                 while waiting and len(running) < workers:
                     job = waiting.pop()
                     running[executor.submit(job.function, *job.arguments)] = (job, time.monotonic())
@@ -97,6 +102,10 @@ class Pool:
             return None
         first = min(since for _, since in running.values())
         return max(0.01, self.timeout - (time.monotonic() - first) + 0.01)
+
+
+def _nothing() -> None:
+    """A call that shows that a process is there."""
 
 
 def _can_travel(job: Job) -> bool:

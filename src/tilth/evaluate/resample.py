@@ -253,9 +253,8 @@ def answer_split(model: Any, problem: Problem, split: Split, train_scores: bool,
         warnings.simplefilter("always")
         try:
             start = clock.perf_counter()
-            fitted.fit(
-                problem.rows(split.train, model), problem.labels[split.train], **_extras(fitted, problem, split.train)
-            )
+            given = fit_extras(fitted, problem, split.train)
+            fitted.fit(problem.rows(split.train, model), problem.labels[split.train], **given)
             middle = clock.perf_counter()
             outcome.answers = ask(fitted, problem, split.test)
             outcome.fit_seconds, outcome.predict_seconds = middle - start, clock.perf_counter() - middle
@@ -283,7 +282,7 @@ def _some(split: Split) -> NDArray[Any]:
     return np.sort(rng.choice(rows, wanted, replace=False))
 
 
-def _extras(model: Any, problem: Problem, train: NDArray[Any]) -> dict[str, Any]:
+def fit_extras(model: Any, problem: Problem, train: NDArray[Any]) -> dict[str, Any]:
     """Weights and groups for a fit that takes them."""
     extras = {}
     if problem.weight is not None:

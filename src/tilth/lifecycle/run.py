@@ -30,13 +30,13 @@ from tilth.data.table import RawColumn, RawTable
 from tilth.errors import SchemaError
 from tilth.evaluate.compare import Comparison
 from tilth.evaluate.compare import compare as compare_models
-from tilth.quality import Finding, Profile, profile
-from tilth.quality.finding import count, listed, plain
 from tilth.lifecycle.source import Source, SourceError, read_source, require_column
 from tilth.models.bayes.naive_bayes import NaiveBayes
 from tilth.models.catalogue import task_of
 from tilth.models.rules.one_r import OneRClassifier
 from tilth.models.rules.zero_r import ZeroRClassifier, ZeroRRegressor
+from tilth.quality import Finding, Profile, profile
+from tilth.quality.finding import count, listed, plain
 
 if TYPE_CHECKING:
     from tilth.data.datasets import Card

@@ -90,7 +90,7 @@ class Guess:
                 out[a] = lapack.dpotrs(factor, out[a], lower=1)[0]
         elif self.diagonal is not None:
             out /= self.diagonal
-        out[:, -1] -= out[:, :-1] @ self.middle
+        out[:, -1] -= np.einsum("ij,j->i", out[:, :-1], self.middle)
         return out
 
 

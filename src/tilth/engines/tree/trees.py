@@ -163,14 +163,16 @@ class Trees:
             into = np.empty((size, *own.shape[1:]), dtype=own.dtype)
             at = 0
             for place, part in enumerate(parts):
-                own = getattr(part, name)[: -1 if name == "start" and place < len(parts) - 1 else None]
-                here = into[at : at + len(own)]
-                here[...] = own
+                size = len(getattr(part, name)) - (name == "start" and place < len(parts) - 1)
+                here = into[at : at + size]
+                if release:
+                    _pour(part.__dict__.pop(name), here)
+                    part.__dict__[name] = np.empty((0, *into.shape[1:]), dtype=into.dtype)
+                else:
+                    here[...] = getattr(part, name)[:size]
                 if name in shift:
                     here[here >= 0] += here.dtype.type(shift[name][place])
-                at += len(own)
-                if release:
-                    part.__dict__[name] = np.empty(0, dtype=into.dtype)
+                at += size
             arrays[name] = into
         return cls(first.names, first.kinds, **arrays)
 
@@ -205,6 +207,16 @@ class Trees:
         """Refuse arrays that do not make trees (a damaged file, a slip in a hand-made tree)."""
         check_trees(self, n_outputs)
         return self
+
+
+def _pour(source: NDArray[Any], into: NDArray[Any]) -> None:
+    """Copy an array that nobody needs any more, from its end, and give back its memory meanwhile."""
+    step = max(1, len(into) // 8)
+    for stop in range(len(into), 0, -step):
+        start = max(0, stop - step)
+        into[start:stop] = source[start:stop]
+        if source.flags.owndata:
+            source.resize((start, *source.shape[1:]), refcheck=False)
 
 
 #: The array fields of :class:`Trees`, in order.

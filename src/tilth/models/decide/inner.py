@@ -61,7 +61,7 @@ class Foreign:
             raw = read(raw.matrix.toarray())
         if self.plan is not None:
             return np.ascontiguousarray(self.plan.apply(raw.typed(self.plan.schema)).numbers())
-        return frame_of(raw) if raw.matrix is None else raw.matrix
+        return frame_of(raw) if raw.named or raw.matrix is None else raw.matrix
 
     def __getattr__(self, name: str) -> Any:
         """Only called for what is not there: the estimator's own attributes."""

@@ -202,6 +202,7 @@ class ForestModel(TreeModel):
                     out.add(parts[-1], seeds[i * BATCH : i * BATCH + batch.n_trees])
                     if by_oob and is_flat(out.curve):
                         break
+        del batches  # and the bins with it
         self._set_trees(Trees.join(parts, release=True))
         self.n_estimators_ = self.trees_.n_trees
         self._set_out_of_bag(out)

@@ -143,9 +143,7 @@ class GradientBoostingRegressor(Boosted, Regressor):
         doc="Cost of a wrong answer: a word, a loss, or a function (y, score) -> (gradient, hessian).",
     )  # fmt: skip
     quantile: float = param(0.5, low=0, low_open=True, high=1, doc="The quantile to predict when loss is 'quantile'.")
-    power: float = param(
-        1.5, low=1, low_open=True, high=1.999, doc="Variance = mean^power when loss is 'tweedie'.", tune=(1.1, 1.9)
-    )
+    power: float = param(1.5, low=1, low_open=True, high=1.999, doc="Variance = mean^power when loss is 'tweedie'.")
 
     def _loss(self) -> Loss:
         def named(word: str) -> Loss:

@@ -50,7 +50,7 @@ class GradientBoostingRanker(Boosted, Regressor):
     objective: str = param(
         "ndcg", options=("ndcg", "pairwise"), doc="Pairs weighed by their effect on NDCG (LambdaMART), or all the same."
     )
-    truncation: int = param(30, low=0, doc="Places of the order that count; 0: all.", tune=(5, 100))
+    truncation: int = param(30, low=0, doc="Places of the order that count; 0: all.")
     exponential_gain: bool = param(True, options=(True, False), doc="A row of grade y is worth 2^y - 1, else y.")
 
     def _loss_text(self) -> str:

@@ -85,9 +85,7 @@ class QuantileRegressor(LinearRegressorModel):
     )
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({"alpha": 0.01},)
 
-    quantile: float = param(
-        0.5, low=0, high=1, low_open=True, tune=(0.05, 0.95), doc="Share of the rows below the line."
-    )
+    quantile: float = param(0.5, low=0, high=1, low_open=True, doc="Share of the rows below the line.")
     alpha: float = param(
         1.0, low=0, scale="log", tune=(1e-4, 1e1), doc="Weight of the penalty sum |w| beside the mean loss."
     )

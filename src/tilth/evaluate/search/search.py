@@ -1,0 +1,397 @@
+"""``tilth.search``: parameters found by trying, and a score of the result that rows chosen by nobody have given."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from tilth import progress
+from tilth.data.infer import Kinds
+from tilth.errors import TilthWarning
+from tilth.evaluate.evaluation import name_of
+from tilth.evaluate.metrics import Metric
+from tilth.evaluate.pool import Job
+from tilth.evaluate.problem import Problem, prepared, task_of_models
+from tilth.evaluate.resample import Outcome, Resampling, Trial, answer_split
+from tilth.evaluate.search.budget import OutOfTimeError, Watch, cost_of, seconds_of
+from tilth.evaluate.search.hunt import Hunt, candidate, fit_all, try_split
+from tilth.evaluate.search.propose import Proposal, proposer
+from tilth.evaluate.search.result import SearchResult
+from tilth.evaluate.search.space import Space, space_of
+from tilth.evaluate.search.trials import Log, Tried, best_of, header_of, ties_with
+from tilth.evaluate.splits import ADVICE, Split, Splits, make_splits
+from tilth.evaluate.table import chosen_metrics, zero_r
+
+#: Folds inside and outside unless asked otherwise.
+FOLDS = 5
+#: Time kept for the fits after a search, in fits of the winner.
+LAST_FITS = 3.0
+#: With less time than for this many tries in each place fewer outer folds are searched.
+FEW_TRIES = 8
+RULES = ("best", "one_se")
+
+
+@dataclass(eq=False)
+class Task:
+    """What is searched: the model, the problem, the space and how tries are made and judged."""
+
+    model: Any
+    problem: Problem
+    space: Space
+    metric: Metric
+    method: str
+    trials: int | None
+    rule: str
+    seed: int
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The searched parameters as the model came with them."""
+        known = self.model.get_params()
+        return {name: known[name] for name in self.space.names}
+
+    def hunt(self, place: str, problem: Problem, inner: Splits, watch: Watch, log: Log) -> Hunt:
+        """A search on these rows."""
+        how = proposer(
+            self.method, self.space, self.given, self.metric, trials=self.trials, timed=watch.budget is not None,
+            n_train=max(len(s.train) for s in inner), seed=self.seed,
+        )  # fmt: skip
+
+        def job(proposal: Proposal, split: Split) -> Any:
+            return try_split, (self.model, proposal, problem, split, self.metric, self.seed)
+
+        return Hunt(place, self.space, how, inner, self.metric, self.given, job, watch, log)
+
+    def chosen(self, tried: list[Tried]) -> Tried | None:
+        """The try that wins: the best, or the simplest within one standard error of it."""
+        best = best_of(tried, self.metric)
+        if best is None or self.rule == "best" or best.share < 1.0:
+            return best
+        ties = ties_with(best, tried, self.metric)
+        return min(ties, key=lambda t: (self.space.complexity(t.params), t.index))
+
+
+def search(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    budget: Any = None,
+    trials: int | None = None,
+    ranges: Any = None,
+    metric: Any = None,
+    method: str = "auto",
+    rule: str = "best",
+    inner: Any = None,
+    outer: Any = None,
+    nested: bool = True,
+    groups: Any = None,
+    time: Any = None,
+    sample_weight: Any = None,
+    kinds: Kinds = None,
+    level: float = 0.95,
+    resume: Any = None,
+    seed: int = 0,
+    timeout: float | None = None,
+    workers: int | None = None,
+) -> SearchResult:
+    """Find good parameters of a model, and say honestly how good it is with them.
+
+    Parameters
+    ----------
+    model : a classifier, regressor or pipeline, ours or scikit-learn's; it is cloned, never changed.
+    X, y : rows and target as for ``fit``; ``y`` may name a column of X.
+    budget : time for everything, search, honest score and last fit: seconds, "30s", "5m", "1h". It holds: fits that
+        might not end in time run in processes that are stopped.
+    trials : number of parameter settings to try; without a budget 20. Then all is decided by the seed.
+    ranges : what to try, see :func:`space_of`; by default what the model declares.
+    metric : name or metric that chooses; by default accuracy or RMSE.
+    method : "grid", "random", "spread" (evenly), "dense" (where good tries lie dense), "halving" (many tries on few
+        rows, the best on more), "optuna"; "auto": a grid where the values are few, else dense.
+    rule : "best", or "one_se": the simplest within one standard error of the best.
+    inner, outer : how rows are split to choose parameters, and to score the choice, see :func:`make_splits`; by
+        default 5 folds each. ``groups`` and ``time`` are respected in both.
+    nested : repeat the search inside every outer fold. False is faster and leaves only the score that chose the
+        parameters, which is too good.
+    resume : folder of a log; a search that was broken off goes on from there.
+    timeout : seconds a single fit may take.
+
+    Ctrl-C ends the search and gives the best so far.
+
+    >>> from tilth import Ridge
+    >>> from tilth.data.datasets import load_auto_mpg
+    >>> found = search(Ridge(), load_auto_mpg().frame, "mpg", trials=6, outer=3, inner=3)
+    >>> found.best_params["alpha"] < 10, found.score.method, len(found.frame())
+    (True, 'bootstrap', 6)
+    """
+    task_name = task_of_models({name_of(model): model}, "search")
+    seconds = None if budget is None else seconds_of(budget)
+    if rule not in RULES:
+        raise ValueError(f"rule must be one of {', '.join(map(repr, RULES))}; got {rule!r}.")
+    # The clock starts before the rows are read: the budget is for everything.
+    watch = Watch(seconds, timeout, workers)
+    space = space_of(model, ranges)
+    problem = prepared(
+        X, y, task=task_name, kinds=kinds, sample_weight=sample_weight, groups=groups, time=time, owner="search"
+    )
+    if kinds is not None and "kinds" in model.get_params(deep=False):
+        model = clone(model).set_params(kinds=kinds)
+    task = Task(model, problem, space, chosen_metrics(metric, task_name)[0], method, trials, rule, seed)
+    return run(task, watch, inner=inner, outer=outer if nested else False, level=level, resume=resume)
+
+
+search.__doc__ = f"{search.__doc__}\n    How many folds? {ADVICE}\n    "
+
+
+def run(
+    task: Task, watch: Watch, *, inner: Any = None, outer: Any = None, level: float = 0.95, resume: Any = None
+) -> SearchResult:
+    """The search on all rows, the last fit, then the search inside every outer fold (``outer`` False: none)."""
+    problem, seed = task.problem, task.seed
+    own = splits_for(inner, problem, seed, "inner")
+    outside = None if outer is False else splits_for(outer, problem, seed, "outer")
+    inside = [] if outside is None else inner_splits(inner, outside, problem, seed)
+    main = task.hunt("all rows", problem, own, watch, Log())
+    main.log = Log.open(resume, header_of(
+        problem, task.model, task.space, task.metric, own, outside, task.method, seed,
+        main.proposer.total() if task.method in ("grid", "halving") else None,
+    ))  # fmt: skip
+    watch.look(lambda rows: _look(task, rows), main.rows)
+    found = SearchResult(task, own, watch, main.log, level)
+    plan = Plan(task, watch, len(inside))
+    try:
+        main.run(plan.end)
+        _take_over(found, main)
+        if found.chosen is None:
+            return found
+        _fit_last(found, main)
+        if outside is not None:
+            if plan.outer < len(inside):
+                found.notes.append(f"The budget allows {plan.outer} of {len(inside)} outer folds.")
+            _score(found, outside, inside[: plan.outer], len(main.tried))
+    except KeyboardInterrupt:
+        if not main.tried:
+            raise
+        _take_over(found, main)
+        if found.chosen is None:
+            raise
+        found.notes.append(f"Interrupted after {len(main.tried)} tries: the best of them is given.")
+    found.seconds = watch.used
+    return found
+
+
+# --------------------------------------------------------------------------------------------------------------- splits
+
+
+def splits_for(said: Any, problem: Problem, seed: int, what: str) -> Splits:
+    """Splits as asked for; by default five folds, fewer where classes, groups or times are fewer."""
+    try:
+        if said is None:
+            return make_splits(
+                "auto", problem.target, task=problem.task, folds=_fold_count(problem), groups=problem.groups,
+                time=problem.time, seed=seed,
+            )  # fmt: skip
+        if problem.time is not None and isinstance(said, (int, np.integer)):
+            return make_splits(
+                "time", problem.target, task=problem.task, folds=int(said), groups=problem.groups, time=problem.time,
+                seed=seed,
+            )  # fmt: skip
+        return make_splits(said, problem.target, task=problem.task, groups=problem.groups, time=problem.time, seed=seed)
+    except ValueError as error:
+        raise ValueError(f"search, {what} splits: {error}") from error
+
+
+def _fold_count(problem: Problem) -> int:
+    if problem.time is not None:
+        return max(2, min(FOLDS, len(np.unique(problem.time)) - 1))
+    if problem.groups is not None:
+        return max(2, min(FOLDS, len(np.unique(problem.groups))))
+    present = np.bincount(problem.target) if problem.task == "classification" else np.array([problem.n_rows])
+    return max(2, min(FOLDS, int(present[present > 0].min())))
+
+
+def inner_splits(said: Any, outside: Splits, problem: Problem, seed: int) -> list[Splits]:
+    """Inner splits of the training rows of every outer split, made before any fit so that problems show at once."""
+    if isinstance(said, Splits) or not (
+        said is None or isinstance(said, (str, int, np.integer)) or hasattr(said, "split")
+    ):
+        raise ValueError(
+            "search: inner splits given as rows cannot be made again inside the outer folds. Give a name, a number of "
+            "folds or a splitter, or say nested=False."
+        )
+    made = []
+    for k, split in enumerate(outside):
+        try:
+            made.append(splits_for(said, problem.subset(split.train), seed, "inner"))
+        except ValueError as error:
+            raise ValueError(
+                f"{error} This is inside outer fold {k + 1} of {len(outside)}: ask for fewer folds inside (inner=) or "
+                "outside (outer=), or say nested=False."
+            ) from error
+    return made
+
+
+# --------------------------------------------------------------------------------------------------------------- phases
+
+
+def _look(task: Task, rows: int) -> None:
+    """A fit of the model as given on few rows, of every class alike, to see how long it takes."""
+    problem = task.problem
+    order = np.random.default_rng([task.seed, 31]).permutation(problem.n_rows)
+    if problem.task == "classification":
+        order = order[np.argsort(problem.target[order], kind="stable")]
+    chosen = order[np.linspace(0, len(order) - 1, rows).round().astype(np.int64)]
+    answer_split(candidate(task.model, {}, problem), problem, Split(np.sort(chosen), chosen[:1]), False)
+
+
+def _took(tries: Iterable[Tried | None], hunt: Hunt, rows: int) -> float:
+    """What a fit of so many rows takes with the parameters of these tries, from what their folds took; 0 if unknown."""
+    known = [float(np.nanmax(t.seconds)) for t in tries if t is not None and np.isfinite(t.seconds).any()]
+    return max(known, default=0.0) * max(1.0, rows / hunt.rows) ** 2
+
+
+@dataclass(eq=False)
+class Plan:
+    """How a budget is shared: the search on all rows and that inside each outer fold get the same.
+
+    Where that leaves too few tries, fewer outer folds are searched: a wide interval of a real search is worth more than
+    a narrow one of none.
+    """
+
+    task: Task
+    watch: Watch
+    most: int
+
+    def __post_init__(self) -> None:
+        self.begin = self.watch.used
+        self.outer = self.most
+
+    def end(self, hunt: Hunt) -> float:
+        """When the search on all rows should end, as its tries so far suggest."""
+        if self.watch.budget is None:
+            return math.inf
+        last = LAST_FITS * _took([self.task.chosen(hunt.tried)], hunt, self.task.problem.n_rows)
+        total = self.watch.budget - self.begin
+        self.outer = self.most
+        while self.outer > 1 and total < (self.outer + 1) * (FEW_TRIES * hunt.expected() + last):
+            self.outer -= 1
+        return self.begin + max(total / (self.outer + 1) - last, 0.0)
+
+
+def _take_over(found: SearchResult, main: Hunt) -> None:
+    """What the search on all rows came to."""
+    found.tried = main.tried
+    found.chosen = found.task.chosen(main.tried)
+    if found.chosen is not None:
+        if found.chosen.failures:
+            found.notes.append(f"Folds that failed with all parameters do not count: {found.chosen.status()}.")
+        return
+    reasons = [t.status() for t in main.tried if t.failures]
+    if main.out_of_time or found.watch.left <= 0:
+        why = f" First try: {reasons[0]}." if reasons else ""
+        found.notes.append(
+            f"No try was finished within the budget of {found.watch.budget:g} s: the parameters are those the model "
+            f"came with, and nothing is known about its score.{why} Give more time, or fewer rows."
+        )
+    elif reasons and len(reasons) == len(main.tried):
+        raise RuntimeError(f"search: all {len(main.tried)} tries failed, the first: {reasons[0]}")
+    elif main.tried:
+        raise RuntimeError(f"search: no try has a score: {found.task.metric.name} is not defined on these folds.")
+
+
+def _quiet_fit(model: Any, params: dict[str, Any], problem: Problem) -> Any:
+    """The same without remarks, which the folds have made already."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TilthWarning)
+        return Fitted(fit_all(model, params, problem))
+
+
+@dataclass(eq=False)
+class Fitted:
+    """A fitted model on its way from another process."""
+
+    model: Any
+
+
+def _fit_last(found: SearchResult, main: Hunt) -> None:
+    """Fit the winner on all rows, within the budget; without time for it, it is fitted when it is asked for."""
+    task, watch = found.task, found.watch
+    job = Job("last", _quiet_fit, (task.model, found.best_params, task.problem))
+    try:
+        with progress.task("Fitting the best parameters on all rows", total=1) as work:
+            cost, rows = cost_of(found.best_params, task.given), task.problem.n_rows
+            for _, result in watch.run([job], rows, cost=cost, known=_took([found.chosen], main, rows), cap=False):
+                if isinstance(result, Fitted):
+                    found.fitted = result.model
+                else:
+                    found.notes.append(f"The last fit, on all rows, was given up: {result}.")
+                work.advance()
+    except OutOfTimeError:
+        found.notes.append("There was no time for the last fit: best_model is fitted when it is first asked for.")
+    except KeyboardInterrupt:
+        raise
+    except Exception as error:  # the tries are worth keeping
+        found.notes.append(f"The last fit, on all rows, failed: {type(error).__name__}: {error}")
+
+
+def _share_of(task: Task, watch: Watch, rows: int, places: int) -> Callable[[Hunt], float]:
+    """When the search of one of so many places should end, the fits after it included."""
+    begin, left = watch.used, watch.left
+
+    def end(hunt: Hunt) -> float:
+        last = LAST_FITS * _took([task.chosen(hunt.tried)], hunt, rows)
+        return begin + max(0.0, left / places - last)
+
+    return end
+
+
+def _score(found: SearchResult, outside: Splits, inside: list[Splits], tries: int) -> None:
+    """Search again inside every outer fold and answer its test rows with the winner: the score that can be believed."""
+    task, watch, problem = found.task, found.watch, found.task.problem
+    name = found.name
+    others = {"Zero-R": zero_r(task.problem.task), "as given": task.model}
+    outcomes: dict[str, list[Outcome]] = {"Zero-R": [], "as given": [], name: []}
+    try:
+        for k, (split, splits) in enumerate(zip(outside, inside, strict=False)):
+            part = problem.subset(split.train)
+            hunt = task.hunt(f"outer fold {k + 1}", part, splits, watch, found.log)
+            # As many tries as on all rows: the score is that of the same search.
+            hunt.run(_share_of(task, watch, len(split.train), len(inside) - k), tries)
+            best = task.chosen(hunt.tried)
+            if best is None and hunt.out_of_time:
+                raise OutOfTimeError
+            made = {n: clone(m) for n, m in others.items()}
+            made["as given"] = candidate(task.model, {}, problem)
+            if best is not None:
+                made[name] = candidate(task.model, best.params, problem)
+            jobs = [Job(n, answer_split, (m, problem, split, True)) for n, m in made.items()]
+            cost = 1.0 if best is None else cost_of(best.params, task.given)
+            known = _took([best, *(t for t in hunt.tried if t.given)], hunt, len(split.train))
+            answered = dict(watch.run(jobs, len(split.train), cost=cost, known=known, cap=False))
+            answered.setdefault(name, Outcome(failure="all tries failed"))
+            for n in outcomes:
+                result = answered[n]
+                outcomes[n].append(result if isinstance(result, Outcome) else Outcome(failure=str(result)))
+            found.inner_best.append(math.nan if best is None else best.score)
+    except OutOfTimeError:
+        found.notes.append(
+            f"The budget ended after {len(found.inner_best)} of {len(inside)} outer folds"
+            + (": the honest score is that of those." if found.inner_best else ": there is no honest score.")
+        )
+    except KeyboardInterrupt:
+        found.notes.append(f"Interrupted after {len(found.inner_best)} of {len(inside)} outer folds.")
+    done = len(found.inner_best)
+    if not done:
+        return
+    reached = outside if done == len(outside) else replace(outside, parts=outside.parts[:done])
+    trials = {n: Trial(n, o[:done]) for n, o in outcomes.items()}
+    if all(o.answers is None for o in trials[name].outcomes):
+        found.notes.append(f"There is no honest score: {trials[name].outcomes[0].failure}")
+        return
+    found.outer = Resampling(problem, reached, trials)
