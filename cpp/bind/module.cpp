@@ -1,5 +1,6 @@
 #include "bind/arrays.hpp"
 #include "bind/modules.hpp"
+#include "common/heap.hpp"
 #include "common/parallel.hpp"
 
 NB_MODULE(_core, m) {
@@ -16,6 +17,8 @@ NB_MODULE(_core, m) {
             tilth::set_threads(limit);
         },
         "limit"_a, "Limit the kernels to this many threads from now on; 0 lifts the limit.");
+    m.def("give_back_freed_memory", &tilth::give_back_freed_memory,
+          "Hand memory that was freed, and that the C library keeps for later, back to the system.");
     bind::stats_kernels(m);
     bind::sparse_kernels(m);
     bind::mixture_kernels(m);

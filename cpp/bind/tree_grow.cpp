@@ -107,6 +107,7 @@ nb::object joined(std::vector<tree::TreeArrays>& trees, std::vector<T> tree::Tre
         give_back_freed_memory();
         freed = 0;
     }
+    if (freed > worth_giving_back / 4) give_back_freed_memory();
     return out.object;
 }
 

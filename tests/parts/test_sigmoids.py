@@ -72,7 +72,7 @@ def test_the_stated_ranges():
         (ComplementaryLogLogSigmoid(), stats.gumbel_l()),
         (GeneralisedLogisticSigmoid(2.5), stats.genlogistic(2.5)),
     ],
-    ids=repr,
+    ids=lambda value: repr(value) if isinstance(value, Sigmoid) else value.dist.name,
 )
 def test_sigmoids_are_distribution_functions(sigmoid, peer):
     x = np.linspace(-8, 8, 65)

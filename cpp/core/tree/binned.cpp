@@ -53,7 +53,8 @@ BinnedRows<Bin>::BinnedRows(BinMatrix<Bin> bins, const Columns& columns, const P
                             Index n_some, Loan* loan)
     : bins_(bins), columns_(columns), payload_(payload), settings_(settings), times_(times), all_rows_(false),
       fast_(can_scan_packed(payload, settings)) {
-    rows_.take(bins.rows, loan);
+    const Index used = times ? bins.rows - std::count(times, times + bins.rows, std::uint16_t{0}) : bins.rows;
+    rows_.take(used, loan);
     if (times) {
         const int words = payload.row_words();
         drawn_.resize(bins.rows * words);
@@ -202,7 +203,7 @@ void BinnedRows<Bin>::sum_children(Node& node, std::vector<Node>& children, bool
             child.total.assign(payload_.words(), 0);  // every row is in one bin of the first column
             for (Index c = 0; c < columns_.first[1]; ++c)
                 for (int w = 0; w < payload_.words(); ++w) child.total[w] += child.histogram[c * payload_.words() + w];
-            if (!keeps_histogram(child.rows())) child.histogram = {};
+            if (!keeps_histogram(child.rows())) release(child.histogram);
         } else {
             sum_rows(child);
         }
@@ -349,7 +350,7 @@ void BinnedRows<Bin>::evaluate(Node& node, Workspace& work, bool alone) const {
     if (keeps_histogram(rows_in(node))) {
         if (node.histogram.empty()) fill_histogram(node, node.histogram, alone);
         split_among_all(node, work, alone);
-        if (fractional()) node.histogram = {};  // parts of rows are rounded: a branch is not what the others leave
+        if (fractional()) release(node.histogram);  // parts of rows are rounded: a branch is not what the others leave
     } else if (sizeof(Bin) == 1 && fast_ && (alone || node.rows() * bins_.cols < serial_cells)) {
         if (payload_.goal().classes()) split_packed<true>(node, work);
         else split_packed<false>(node, work);
@@ -499,7 +500,7 @@ std::vector<Node> BinnedRows<Bin>::divide(Node& node, Workspace& work, bool alon
         inherit(settings_, node, split, b, child);
     }
     sum_children(node, children, alone);
-    node.histogram = {};
+    release(node.histogram);
     return children;
 }
 

@@ -58,7 +58,7 @@ void grow_from(Store& store, const Settings& settings, Node root, Grove& grove, 
             continue;
         }
         leaves += more;
-        if (settings.max_leaves > 0 && leaves >= settings.max_leaves) node.histogram = {};  // no child will need it
+        if (settings.max_leaves > 0 && leaves >= settings.max_leaves) release(node.histogram);  // no child will need it
         const int first = grove.ask(node.id, node.split);
         std::vector<Node> children = store.divide(node, work, alone);
         for (int b = 0; b < node.split.branches; ++b) children[b].id = first + b;
@@ -96,7 +96,11 @@ public:
 
     TreeArrays finish(Grove& grove, bool alone, std::int32_t* leaf_of_row) const {
         const Index m = static_cast<Index>(grove.nodes.size());
-        std::vector<double> sums(m * width_, 0.0);
+        TreeArrays out;
+        // Sums of classes become shares in their place.
+        std::vector<double> apart;
+        std::vector<double>& sums = goal_.classes() ? out.value : apart;
+        sums.assign(m * width_, 0.0);
         const auto leaf = [&](Index i) {
             const Grown& node = grove.nodes[i];
             if (node.test != Test::leaf) return;
@@ -116,7 +120,6 @@ public:
             for (int b = 0; b < node.branches; ++b)
                 for (Index w = 0; w < width_; ++w) sums[i * width_ + w] += sums[(node.child + b) * width_ + w];
         }
-        TreeArrays out;
         out.bits = std::move(grove.bits);
         out.value.resize(m * outputs_);
         out.reserve(m);
@@ -359,6 +362,7 @@ std::vector<TreeArrays> grow_trees(const Request& request, const std::uint64_t* 
     const auto one = [&](Index t) {
         out[t] = request.bins8 ? grow_one(request, request.bins8, payload, seeds[t], alone, loan)
                                : grow_one(request, request.bins16, payload, seeds[t], alone, loan);
+        if (alone && out[t].nodes() * sizeof(Grown) > worth_giving_back / 4) give_back_freed_memory();
     };
     if (!alone) one(0);
     else parallel_for(n_trees, request.rows * request.columns.count() * n_trees, one);

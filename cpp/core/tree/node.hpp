@@ -11,6 +11,12 @@
 
 namespace tilth::tree {
 
+// Empties a vector and gives back its memory; assigning {} would keep it.
+template <class T>
+void release(std::vector<T>& items) {
+    std::vector<T>().swap(items);
+}
+
 // A row of which a part is in a node.
 struct Share {
     std::int32_t row;

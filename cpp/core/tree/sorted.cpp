@@ -25,9 +25,9 @@ double Cells::at(Index i, Index j, Index levels) const {
 
 SortedRows::SortedRows(const Cells& cells, const Columns& columns, const Goal& goal, const Settings& settings,
                        const std::uint16_t* times, std::int32_t* rows, Index n_rows, double root_weight, bool alone)
-    : columns_(columns), goal_(goal), settings_(settings), times_(times), rows_(rows), n_(n_rows),
+    : cells_(cells), columns_(columns), goal_(goal), settings_(settings), times_(times), rows_(rows), n_(n_rows),
       lanes_(goal.classes() ? 1 + goal.k : 2 + goal.k), root_weight_(root_weight), global_(rows, rows + n_rows),
-      list_(n_rows), values_(n_rows * columns.count()), order_(n_rows * columns.count()), branch_(n_rows),
+      list_(n_rows), order_(n_rows * columns.count()), branch_(n_rows),
       weight_(n_rows) {
     std::iota(list_.begin(), list_.end(), 0);
     for (Index i = 0; i < n_; ++i) weight_[i] = goal.weight_of(global_[i]) * (times ? times[global_[i]] : 1);
@@ -48,8 +48,8 @@ SortedRows::SortedRows(const Cells& cells, const Columns& columns, const Goal& g
             std::int32_t row;
         };
         thread_local std::vector<Keyed> keyed, spare;
-        keyed.clear();
-        double* value = values_.data() + j * n_;
+        thread_local std::vector<double> value;
+        keyed.clear(), value.resize(n_);
         Ranked* order = order_.data() + j * n_;
         Index gone = n_;
         for (Index i = n_ - 1; i >= 0; --i) {
@@ -60,10 +60,11 @@ SortedRows::SortedRows(const Cells& cells, const Columns& columns, const Goal& g
             if (!std::isnan(value[i])) keyed.push_back({ordered_key(value[i]), static_cast<std::int32_t>(i)});
         if (n_ >= radix_rows) radix_sort(keyed, spare, [](const Keyed& item) { return item.key; });
         else std::stable_sort(keyed.begin(), keyed.end(), [](const Keyed& a, const Keyed& b) { return a.key < b.key; });
+        const bool of_levels = !columns.numeric(j);
         std::uint32_t rank = 0;
         for (std::size_t i = 0; i < keyed.size(); ++i) {
             rank += i > 0 && keyed[i].key != keyed[i - 1].key;
-            order[i] = {rank, keyed[i].row};
+            order[i] = {of_levels ? static_cast<std::uint32_t>(value[keyed[i].row]) : rank, keyed[i].row};
         }
     };
     if (alone) for (Index j = 0; j < columns.count(); ++j) sort_column(j);
@@ -132,6 +133,16 @@ bool SortedRows::constant(const Node& node, Index j) const {
     return known == node.end && order(j)[node.begin].rank == order(j)[known - 1].rank;
 }
 
+// The first of these places in the order of a column whose value is above x.
+Index SortedRows::first_above(Index j, Index begin, Index end, double x) const {
+    while (begin < end) {
+        const Index half = begin + (end - begin) / 2;
+        if (value_at(j, half) > x) end = half;
+        else begin = half + 1;
+    }
+    return begin;
+}
+
 namespace {
 
 // Halfway between two neighbouring values, and never on the upper one.
@@ -152,17 +163,19 @@ Split SortedRows::search_values(const P& potential, const Node& node, Index j, I
     double distinct = 1;
     const bool random = settings_.random_split && order[node.begin].rank < order[known - 1].rank;
     double drawn = 0;
+    Index above = node.begin;
     if (random) {
         Random stream(mix(node.sums.seed, static_cast<std::uint64_t>(j)));
         const double low = value_at(j, node.begin), high = value_at(j, known - 1);
         drawn = low + (high - low) * stream.uniform();
+        above = first_above(j, node.begin, known, drawn);
     }
     Index cut = -1;
     for (Index i = node.begin; i + 1 < known; ++i) {
         add(order[i].row, scan.left());
         if (order[i].rank == order[i + 1].rank) continue;
         ++distinct;
-        if (random && value_at(j, i + 1) <= drawn) continue;
+        if (i + 1 < above) continue;
         if (scan.consider()) cut = i;
         if (random) break;
     }
@@ -208,8 +221,8 @@ Split SortedRows::search(const Node& node, Index j, Workspace& work) const {
     if (columns_.nominal[j]) {
         double* sums = nullptr;
         for (Index i = node.begin; i < known; ++i) {
-            const std::int32_t row = order(j)[i].row;
-            const Index level = static_cast<Index>(values(j)[row]);
+            const auto [rank, row] = order(j)[i];
+            const Index level = rank;
             if (groups.count() == 0 || groups.key[groups.count() - 1] != level) sums = groups.add(level);
             add(row, sums);
         }
@@ -224,23 +237,16 @@ Split SortedRows::search(const Node& node, Index j, Workspace& work) const {
 // their means, missing values join the heavier side.
 Split SortedRows::search_absolute(const Node& node, Index j) const {
     const Index known = known_end(node, j), n = known - node.begin;
-    std::vector<std::int32_t> walk;
-    for (Index i = node.begin; i < known; ++i) walk.push_back(order(j)[i].row);
-    const double* value = values(j);
+    std::vector<Ranked> walk(order(j) + node.begin, order(j) + known);
     if (columns_.nominal[j]) {
         std::vector<double> sum(columns_.size[j], 0.0), weight(columns_.size[j], 0.0);
-        for (const std::int32_t row : walk) {
-            const Index level = static_cast<Index>(value[row]);
+        for (const auto [level, row] : walk)
             sum[level] += weight_[row] * goal_.numbers[global_[row]], weight[level] += weight_[row];
-        }
-        const auto mean = [&](std::int32_t row) {
-            const Index level = static_cast<Index>(value[row]);
-            return std::pair{sum[level] / weight[level], level};
-        };
-        std::stable_sort(walk.begin(), walk.end(), [&](std::int32_t a, std::int32_t b) { return mean(a) < mean(b); });
+        const auto mean = [&](const Ranked& item) { return std::pair{sum[item.rank] / weight[item.rank], item.rank}; };
+        std::stable_sort(walk.begin(), walk.end(), [&](const Ranked& a, const Ranked& b) { return mean(a) < mean(b); });
     }
     std::vector<double> y(n), w(n);
-    for (Index i = 0; i < n; ++i) y[i] = goal_.numbers[global_[walk[i]]], w[i] = weight_[walk[i]];
+    for (Index i = 0; i < n; ++i) y[i] = goal_.numbers[global_[walk[i].row]], w[i] = weight_[walk[i].row];
     TwoMedians sides(y, w);
     const double base = sides.right_error(), all = sides.total_weight();
     double best = no_gain, rows = 0;
@@ -249,8 +255,8 @@ Split SortedRows::search_absolute(const Node& node, Index j) const {
     Index cut = -1;
     for (Index i = 0; i + 1 < n; ++i) {
         sides.move(i);
-        rows += times_ ? times_[global_[walk[i]]] : 1;
-        if (value[walk[i]] == value[walk[i + 1]]) continue;
+        rows += times_ ? times_[global_[walk[i].row]] : 1;
+        if (walk[i].rank == walk[i + 1].rank) continue;
         if (rows < settings_.min_rows_leaf || total_rows - rows < settings_.min_rows_leaf) continue;
         if (std::min(sides.left_weight(), all - sides.left_weight()) < settings_.min_weight_leaf) continue;
         const double gain = (base - sides.left_error() - sides.right_error()) / std::max(node.sums.lanes[1], 1e-300);
@@ -260,14 +266,14 @@ Split SortedRows::search_absolute(const Node& node, Index j) const {
     split.column = j, split.branches = 2, split.gain = std::max(best, 0.0);
     if (!columns_.nominal[j]) {
         split.test = Test::threshold;
-        split.threshold = middle(value[walk[cut]], value[walk[cut + 1]]);
+        split.threshold = middle(value_of(j, walk[cut].row), value_of(j, walk[cut + 1].row));
         return split;
     }
     split.test = Test::subset;
     const Index size = columns_.size[j];
     split.levels.assign((size + 63) / 64, 0);
     std::vector<std::uint8_t> seen(size, 0);
-    for (Index i = 0; i < n; ++i) seen[static_cast<Index>(value[walk[i]])] = i <= cut ? 1 : 2;
+    for (Index i = 0; i < n; ++i) seen[walk[i].rank] = i <= cut ? 1 : 2;
     for (Index l = 0; l < size; ++l)
         if (seen[l] == 1 || (seen[l] == 0 && split.missing == 0)) split.levels[l / 64] |= std::uint64_t{1} << (l % 64);
     return split;
@@ -307,7 +313,7 @@ void SortedRows::evaluate(Node& node, Workspace& work, bool alone) const {
 // ---------------------------------------------------------------------------------------------- dividing the rows
 
 int SortedRows::branch_of(const Split& split, std::int32_t row) const {
-    const double x = values(split.column)[row];
+    const double x = value_of(split.column, row);
     if (std::isnan(x)) return std::max(split.missing, 0);
     if (split.test == Test::threshold) return x > split.threshold;
     const Index level = static_cast<Index>(x);

@@ -18,7 +18,8 @@ struct Cells {
     double at(Index i, Index j, Index levels) const;
 };
 
-// A row at its place in the order of a column; `rank` is equal for equal values, and `gone` for a missing one.
+// A row at its place in the order of a column; `rank` is equal for equal values (of levels it is the level), and `gone`
+// for a missing one.
 struct Ranked {
     static constexpr std::uint32_t gone = 0xffffffffu;
     std::uint32_t rank;
@@ -41,7 +42,8 @@ public:
     void keep_sums(const Node&, Grown&) const {}
 
 private:
-    const double* values(Index j) const { return values_.data() + j * n_; }
+    // The value itself, from the table: few are needed, and a copy of them all would be as large as their order.
+    double value_of(Index j, std::int32_t row) const { return cells_.at(global_[row], j, columns_.size[j]); }
     const Ranked* order(Index j) const { return order_.data() + j * n_; }
     void add(std::int32_t row, double* lanes) const;
     void sum_rows(Node& node) const;
@@ -49,7 +51,8 @@ private:
     Index known_end(const Node& node, Index j) const;
     bool constant(const Node& node, Index j) const;
     Split search(const Node& node, Index j, Workspace& work) const;
-    double value_at(Index j, Index place) const { return values(j)[order(j)[place].row]; }
+    double value_at(Index j, Index place) const { return value_of(j, order(j)[place].row); }
+    Index first_above(Index j, Index begin, Index end, double x) const;
     template <class P>
     Split search_values(const P& potential, const Node& node, Index j, Index known, const double* missing) const;
     Split search_two_classes(const Node& node, Index j) const;
@@ -58,6 +61,7 @@ private:
     Split search_absolute(const Node& node, Index j) const;
     int branch_of(const Split& split, std::int32_t row) const;
 
+    const Cells& cells_;
     const Columns& columns_;
     const Goal& goal_;
     const Settings& settings_;
@@ -67,7 +71,6 @@ private:
     double root_weight_;
     std::vector<std::int32_t> global_;  // global row number of each local row
     std::vector<std::int32_t> list_;    // local rows in the order of the nodes
-    std::vector<double> values_;        // [columns, rows]
     std::vector<Ranked> order_;         // [columns, rows] local rows of each node by value, missing ones last
     std::vector<Cell> packed_;          // two classes with whole weights: (class 1, rows) in one word
     std::vector<std::uint16_t> branch_;

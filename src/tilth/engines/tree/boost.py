@@ -38,7 +38,7 @@ Search = Literal["auto", "leaf", "stage", "none"]
 CURVE_ROWS = 10_000
 #: From this many rows on, gradients are kept as single floats, and made a block of rows at a time.
 STAGED_ROWS = 16_384
-BLOCK = 16_384
+BLOCK = 8_192
 
 
 @dataclass(frozen=True)

@@ -187,7 +187,9 @@ def _grow(
         grid.table.codes() if exact else None, goal.codes, goal.n_classes, targets, weight, newton, settings, seeds,
         None if bag is None else (bag.size, bag.replace), rows, want_leaves, memory, words, one_each, scores, rate,
     )  # fmt: skip
-    arrays["value"] = arrays["value"].reshape(-1, goal.n_classes if goal.codes is not None else n_outputs)
+    width = goal.n_classes if goal.codes is not None else n_outputs
+    # Not a view: a forest gives its parts back while it joins them, and a view would hold on to all of it.
+    arrays["value"].resize((len(arrays["value"]) // width, width), refcheck=False)
     return Trees(bins.names, bins.kinds, **arrays), leaves
 
 

@@ -168,6 +168,7 @@ class Trees:
                 if release:
                     _pour(part.__dict__.pop(name), here)
                     part.__dict__[name] = np.empty((0, *into.shape[1:]), dtype=into.dtype)
+                    _core.give_back_freed_memory()
                 else:
                     here[...] = getattr(part, name)[:size]
                 if name in shift:
