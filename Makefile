@@ -38,7 +38,7 @@ run: $(VENV)/installed ## a whole run on the weather data
 	@$(BIN)/tilth run weather
 
 test: $(VENV)/tools-test ## all tests and doctests
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 lint: $(VENV)/tools-dev ## style of the sources
 	@$(BIN)/ruff check $(PATHS)
@@ -58,6 +58,7 @@ docs: $(VENV)/installed ## generated pages and stubs are up to date
 	@$(BIN)/python scripts/coverage_rows.py --check
 	@$(BIN)/python scripts/public_names.py --check
 	@$(BIN)/python scripts/model_page.py --check
+	@$(BIN)/python scripts/audit_page.py --check
 
 sanitize: $(VENV)/tools-dev ## C++ tests under address and undefined-behaviour sanitizers
 	@$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DTILTH_SANITIZE=ON

@@ -65,7 +65,7 @@ def test_a_run_in_a_process_of_its_own_speaks_first_and_writes_its_files(tmp_pat
     assert found.stderr.split("\n")[0] == "tilth: reading weather"
     for part in (
         "predict Play (No, Yes) from 4 columns", "text with 3 levels", "Plan for Naive Bayes", "0.388 to 0.837",
-        "difference to Zero-R", "Outlook = Overcast -> Yes (4 of 4)", "tilth-run/report.html",
+        "less Zero-R", "Outlook = Overcast -> Yes (4 of 4)", "tilth-run/report.html",
     ):  # fmt: skip
         assert part in found.stdout
     assert sorted(p.name for p in (tmp_path / "tilth-run").iterdir()) == [

@@ -94,7 +94,7 @@ def fitted(cls: type[Estimator], **params: Any) -> Any:
     target: Any = None
     if issubclass(cls, Regressor):
         target = np.linspace(0.5, 4.5, len(rows))
-    elif issubclass(cls, Classifier):
+    elif issubclass(cls, Classifier) or getattr(cls, "needs_target", False):
         target = labels(rows)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -15,6 +15,7 @@ from tilth.parts.sigmoids import (
     GeneralisedLogisticSigmoid,
     LogisticSigmoid,
     NormalSigmoid,
+    Sigmoid,
     StudentTSigmoid,
     TanhSigmoid,
     softplus,

@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from tilth.evaluate.intervals import Interval
 
 
-#: Columns that differ from run to run; pages of a report leave them out, so that equal runs give equal pages.
-COSTS = ["seconds to fit", "seconds to predict"]
-
-
 @dataclass(frozen=True)
 class Duel:
     """Two models on the same splits: difference a - b of the main score, its test, and the odds.
@@ -122,8 +118,18 @@ class Comparison(Scores):
                 float(np.nanmean(trial.fit_seconds)), float(np.nanmean(trial.predict_seconds)), len(trial.failures),
             ))  # fmt: skip
         names = ["place", "model", self.main.name, "low", "high", "difference to best", "difference low",
-                 "difference high", "verdict", *COSTS, "failed splits"]  # fmt: skip
+                 "difference high", "verdict", "seconds to fit", "seconds to predict", "failed splits"]  # fmt: skip
         return pd.DataFrame(rows, columns=names)
+
+    def _short_board(self) -> pd.DataFrame:
+        """The leaderboard in words; what a fit costs is left out, so that equal runs give equal pages."""
+        board = self.leaderboard()
+        name = self.main.name
+        found = {n: self.resampling.difference(n, self.best, self.main, self.level) for n in self.ranking[1:]}
+        board["interval"] = [f"{low:.3f} to {high:.3f}" for low, high in zip(board["low"], board["high"], strict=True)]
+        board["less the best"] = ["", *(signed(found[n]) for n in self.ranking[1:])]
+        board[name] = [f"{value:.3f}" for value in board[name]]
+        return board[["place", "model", name, "interval", "less the best", "verdict"]]
 
     def verdict(self) -> str:
         """Which model to take, and whether it beats the baseline, in words."""
@@ -151,7 +157,7 @@ class Comparison(Scores):
 
     def sections(self) -> list[Section]:
         """The comparison as pages of a report."""
-        pages = [Section("Leaderboard", self.verdict(), self.leaderboard().drop(columns=COSTS), figure=self.plot)]
+        pages = [Section("Leaderboard", self.verdict(), self._short_board(), figure=self.plot)]
         pages.append(Section("Cross-validated scores", self.how(), self.short_frame(), advice=self.caution(self.best)))
         if len(self.scores) > 1:
             pages.append(Section(
@@ -236,10 +242,11 @@ def compare(
 
     The other parameters are those of :func:`evaluate`.
 
-    >>> from tilth import C45, NaiveBayes
-    >>> from tilth.data.datasets import load_weather
-    >>> compare([C45(), NaiveBayes()], load_weather().frame, "Play", folds=7).best
-    'Naive Bayes'
+    >>> from tilth import C45
+    >>> from tilth.data.datasets import load_iris
+    >>> found = compare([C45()], load_iris().frame, "species", folds=5)
+    >>> found.baseline, found.ranking[-1], found.ties[-1]
+    ('Zero-R', 'Zero-R', 'One-R')
     """
     ladder = _named(models)
     task = task_of_models(ladder, "compare")

@@ -179,7 +179,7 @@ class Scores:
                     signed(gain) if gain else "", spread, "" if np.isnan(train) else f"{train:.3f}",
                 ))  # fmt: skip
         level = f"{100 * self.level:g}% interval"
-        names_ = ["model", "score", "value", level, f"difference to {self.baseline}", "sd over folds", "training score"]
+        names_ = ["model", "score", "value", level, f"less {self.baseline}", "fold sd", "seen rows"]
         return pd.DataFrame(rows, columns=names_)
 
     def how(self) -> str:
