@@ -126,3 +126,11 @@ def test_a_baseline_given_as_the_model_is_not_shown_twice():
 def test_the_package_is_the_function():
     assert tilth.evaluate is evaluate
     assert callable(tilth.evaluate)
+
+
+@pytest.mark.parametrize("name", ["iris", "titanic", "auto_mpg", "german_credit"])
+def test_every_light_check_can_be_made(name):
+    data = load(name)
+    model = Ridge() if name == "auto_mpg" else NaiveBayes()
+    found = evaluate(model, data.frame, data.target, kinds=data.kinds, folds=3)
+    assert not [note for note in found.notes if "could not be made" in note]

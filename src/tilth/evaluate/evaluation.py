@@ -11,7 +11,7 @@ from tilth.base import Section
 from tilth.data.infer import Kinds
 from tilth.evaluate.metrics import Metric
 from tilth.evaluate.problem import prepared, task_of_models
-from tilth.evaluate.resample import Resampling, resample
+from tilth.evaluate.resample import resample
 from tilth.evaluate.splits import ADVICE, make_splits
 from tilth.evaluate.table import Scores, baselines, chosen_metrics, signed
 
@@ -180,10 +180,12 @@ def evaluate(
         ladder, problem, splits, timeout=timeout, workers=workers, may_fail=set(others), title=f"Evaluating {name}"
     )
     chosen = chosen_metrics(metrics, task)
-    return Evaluation(
-        found, chosen, next(iter(ladder)), level, name=name,
-        findings=_light(model, found, name, chosen[0]) if audit else [],
-    )  # fmt: skip
+    result = Evaluation(found, chosen, next(iter(ladder)), level, name=name)
+    if audit:
+        from tilth.evaluate.audit import light_checks
+
+        result.findings.extend(light_checks(model, found, name=name, metric=chosen[0], notes=result.notes))
+    return result
 
 
 evaluate.__doc__ = f"{evaluate.__doc__}\n    How many folds? {ADVICE}\n    "
@@ -194,9 +196,3 @@ def name_of(model: Any) -> str:
     if isinstance(getattr(model, "steps", None), list):
         return " + ".join(type(step).__name__ for _, step in model.steps)
     return type(model).__name__
-
-
-def _light(model: Any, found: Resampling, name: str, metric: Metric) -> list[Finding]:
-    from tilth.evaluate.audit import light_checks
-
-    return list(light_checks(model, found, name=name, metric=metric))

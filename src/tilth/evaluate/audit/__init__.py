@@ -105,17 +105,25 @@ def audit(
 
 
 def light_checks(
-    model: Any, resampling: Resampling, *, name: str | None = None, metric: Metric | None = None
+    model: Any,
+    resampling: Resampling,
+    *,
+    name: str | None = None,
+    metric: Metric | None = None,
+    notes: list[str] | None = None,
 ) -> list[Doubt]:
     """What an evaluation that was made gives reason to doubt, without any further fit; worst first.
 
     ``name`` is the model's name in the resampling, the last one unless given; ``metric`` the one that is reported.
+    Checks that could not be made are told in ``notes``.
     """
     case = case_of_resampling(model, name or list(resampling.trials)[-1], resampling, metric)
     found: list[Doubt] = []
     for check in AUDIT_CHECKS:
         if check.light:
             found += _made(check, case)
+    if notes is not None:
+        notes.extend(case.notes)
     return ranked(found)
 
 

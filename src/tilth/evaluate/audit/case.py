@@ -31,6 +31,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Change = Callable[[Problem, Split], tuple[Problem, Split]]
 
+#: Rows that a light check looks at: it must cost little beside the fits.
+LIGHT_ROWS = 2_000
 #: The commonest class holds this share: accuracy says little.
 UNEVEN = 0.8
 #: Models that a monotone change of a column leaves as they are, or that treat whole numbers as levels.
@@ -345,5 +347,5 @@ def case_of_resampling(model: Any, name: str, found: Resampling, metric: Metric 
     """The case of an evaluation that has been made; nothing is fitted again."""
     return Case(
         model, found.problem, found.splits, metric or USUAL[found.task][0], np.arange(found.problem.n_rows),
-        measure=False, seed=found.splits.seed, scan_rows=4_000, _base=found.trials.get(name),
+        measure=False, seed=found.splits.seed, scan_rows=LIGHT_ROWS, _base=found.trials.get(name),
     )  # fmt: skip

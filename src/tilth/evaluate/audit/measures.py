@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.evaluate.audit.case import UNEVEN, Case
+from tilth.evaluate.audit.case import LIGHT_ROWS, UNEVEN, Case
 from tilth.evaluate.audit.finding import Doubt
 from tilth.evaluate.audit.protocol import honest_score
 from tilth.evaluate.calibration import calibration
@@ -51,6 +51,9 @@ def uncalibrated_probabilities(case: Case) -> Iterator[Doubt]:
     answers = case.answers
     if answers is None or answers.probability is None or answers.n < LEAST_ROWS:
         return
+    if not case.measure and answers.n > LIGHT_ROWS:
+        answers = answers.rows(np.sort(np.random.default_rng(case.seed).choice(answers.n, LIGHT_ROWS, replace=False)))
+    assert answers.probability is not None
     told, right = _claims(answers.probability, answers.true)
     bins = reliability(told, right, answers.weight)
     if float((bins.share * np.abs(bins.gap)).sum()) < NOTED:  # the interval costs a hundred times as much
