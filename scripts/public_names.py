@@ -23,9 +23,13 @@ def stub() -> str:
     lines += ["from typing import Any", ""]
     names = {n: m for n, m in (ESTIMATORS | OTHERS).items() if n != "load_dataset"}
     lines += [f"from {m} import {n} as {n}" for n, m in sorted(names.items(), key=lambda item: (item[1], item[0]))]
-    lines += [f"from tilth import {name} as {name}" for name in sorted(PACKAGES) if name != "models"]
+    functions = (
+        "evaluate",
+        "models",
+    )  # packages that are functions too, which a type checker cannot express of a module
+    lines += [f"from tilth import {name} as {name}" for name in sorted(PACKAGES) if name not in functions]
+    lines += ["from tilth.evaluate.evaluation import evaluate as evaluate"]
     lines += [f"from tilth.models import {name} as {name}" for name in sorted(CHAPTERS)]
-    # The package of models is also a function, which a type checker cannot express of a module.
     lines += ["", "models: Any", "load_dataset = data.datasets.load", "__version__: str", ""]
     return "\n".join(lines)
 

@@ -231,7 +231,6 @@ from tilth import base as base
 from tilth import cli as cli
 from tilth import data as data
 from tilth import engines as engines
-from tilth import evaluate as evaluate
 from tilth import lifecycle as lifecycle
 from tilth import parts as parts
 from tilth import plot as plot
@@ -239,6 +238,7 @@ from tilth import quality as quality
 from tilth import report as report
 from tilth import stats as stats
 from tilth import testing as testing
+from tilth.evaluate.evaluation import evaluate as evaluate
 from tilth.models import anomaly as anomaly
 from tilth.models import bayes as bayes
 from tilth.models import decide as decide
