@@ -39,7 +39,7 @@ Floats = NDArray[np.float64]
 
 #: From this many splits on, their differences say more than a bootstrap of rows.
 ENOUGH_SPLITS = 5
-#: Training rows that are asked about at least, where there are as many.
+#: Training rows that are asked about, where there are as many.
 SEEN_ROWS = 1000
 
 
@@ -272,14 +272,13 @@ def answer_split(model: Any, problem: Problem, split: Split, train_scores: bool,
 
 
 def _some(split: Split) -> NDArray[Any]:
-    """Training rows, as many as test rows or SEEN_ROWS: enough that the gap between the two scores is no accident."""
+    """Some training rows: enough that the gap between the two scores is no accident, few enough to cost little."""
     step = np.diff(split.train)
     rows = split.train[np.r_[True, step > 0]] if (step >= 0).all() else np.unique(split.train)
-    wanted = max(SEEN_ROWS, len(split.test))
-    if len(rows) <= wanted:
+    if len(rows) <= SEEN_ROWS:
         return rows
     rng = np.random.default_rng([split.repeat, split.fold])
-    return np.sort(rng.choice(rows, wanted, replace=False))
+    return np.sort(rng.choice(rows, SEEN_ROWS, replace=False))
 
 
 def fit_extras(model: Any, problem: Problem, train: NDArray[Any]) -> dict[str, Any]:
