@@ -13,6 +13,19 @@ namespace {
 
 constexpr Index subtree_rows = 8192;  // nodes of fewer rows are grown to the end by one thread
 
+// Of the open nodes of a tree that may have so many leaves more, those that better ones leave no room for: their histograms
+// are not needed any longer. Only where every split makes one leaf more; else a smaller one further down may still fit.
+template <class Store, class After>
+void drop_hopeless(Store& store, std::vector<Node>& open, Index leaves_left, const After& after, Grove& grove) {
+    if (static_cast<Index>(open.size()) <= leaves_left) return;
+    if (std::any_of(open.begin(), open.end(), [](const Node& node) { return node.split.branches != 2; })) return;
+    std::sort_heap(open.begin(), open.end(), after);  // worst first
+    const auto kept = open.end() - leaves_left;
+    for (auto node = open.begin(); node != kept; ++node) store.keep_sums(*node, grove.nodes[node->id]);
+    open.erase(open.begin(), kept);
+    std::make_heap(open.begin(), open.end(), after);
+}
+
 // Splits nodes until none is left that may be split; nodes of at most `defer` rows are set aside in `deferred`.
 template <class Store>
 void grow_from(Store& store, const Settings& settings, Node root, Grove& grove, Workspace& work, bool alone,
@@ -63,6 +76,7 @@ void grow_from(Store& store, const Settings& settings, Node root, Grove& grove, 
         std::vector<Node> children = store.divide(node, work, alone);
         for (int b = 0; b < node.split.branches; ++b) children[b].id = first + b;
         for (Node& child : children) offer(std::move(child));
+        if (settings.max_leaves > 0) drop_hopeless(store, open, settings.max_leaves - leaves, after, grove);
     }
 }
 
