@@ -1,4 +1,4 @@
-"""Selectors as estimators: scikit-learn's contract, the common checks, real tables, bad input."""
+"""Selectors on real tables and on bad input; tests/test_estimators.py holds the checks that all estimators pass."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from tilth import LogisticRegression, NaiveBayes, Standardise, _names
+from tilth import LogisticRegression, NaiveBayes, Standardise
 from tilth.data.datasets import load
 from tilth.errors import ModelWarning
 from tilth.models import select
@@ -23,41 +22,11 @@ from tilth.models.select import (
     SelectByModel,
     SelectByRelevance,
 )
-from tilth.testing import yield_checks
 
 SELECTORS = (
     SelectByRelevance, ForwardSelection, BackwardElimination, ExhaustiveSelection, EmbeddedForward, SelectByModel,
     DropCollinear,
 )  # fmt: skip
-
-
-def contract():
-    for cls in SELECTORS:
-        model = cls(**cls.check_with[0])
-        for estimator, check in estimator_checks_generator(model, expected_failed_checks=cls.excused, mark="skip"):
-            yield pytest.param(estimator, check, id=f"{cls.__name__}-{getattr(check, 'func', check).__name__}")
-
-
-registered = all(cls.__name__ in _names.ESTIMATORS for cls in SELECTORS)
-
-
-# Registered estimators are checked with all others in tests/test_estimators.py.
-@pytest.mark.skipif(registered, reason="checked with all estimators")
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("estimator", "check"), [] if registered else list(contract()))
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.skipif(registered, reason="checked with all estimators")
-@pytest.mark.parametrize("cls", SELECTORS)
-def test_common_checks(cls, monkeypatch):
-    monkeypatch.setitem(_names.ESTIMATORS, cls.__name__, cls.__module__)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for params in cls.check_with:
-            for check in yield_checks(cls(**params)):
-                check(cls(**params))
 
 
 def test_the_chapter_exports_its_selectors():
