@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Supervision = Literal["supervised", "unsupervised", "semi-supervised", "none"]
+#: What a section comes to: nothing to worry about, something to look at, something that must be settled.
+Light = Literal["", "good", "warn", "bad"]
 Concept = Literal["classification", "regression", "clustering", "association", "transformation", "anomaly", "sequence"]
 
 
@@ -95,7 +98,10 @@ class Recipe:
 class Section:
     """A part of a report: words, a table and a picture, as data; renderers make html, markdown, json or terminal text.
 
-    ``figure`` is a function that draws when called, so that a report in text never pays for pictures.
+    ``figure`` is a function that draws when called, so that a report in text never pays for pictures. ``light`` says
+    what the section comes to, as a traffic light does. ``parts`` are its own sections, one level down. ``control`` is
+    the data of something a reader can move; its ``"kind"`` names the template that draws it. ``folded`` sections are
+    closed at first on a screen.
     """
 
     title: str
@@ -104,6 +110,10 @@ class Section:
     figure: Any = None
     advice: str = ""
     code: str = ""
+    light: Light = ""
+    parts: Sequence[Section] = ()
+    control: Mapping[str, Any] | None = None
+    folded: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """The section as JSON-ready data (without the picture)."""
@@ -116,6 +126,9 @@ class Section:
             "rows": rows,
             "advice": self.advice,
             "code": self.code,
+            "light": self.light,
+            "control": None if self.control is None else dict(self.control),
+            "parts": [part.to_dict() for part in self.parts],
         }
 
 

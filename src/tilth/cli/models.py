@@ -87,7 +87,7 @@ def predict(model: str, source: str, out: Path | None, proba: bool, quiet: bool)
     say(f"tilth: predicting {source} with {model}", quiet)
     import pandas as pd
 
-    from tilth.lifecycle.run import write_whole
+    from tilth.lifecycle.files import write_whole
     from tilth.lifecycle.save import load
     from tilth.lifecycle.source import read_source
 

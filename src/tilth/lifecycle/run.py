@@ -6,7 +6,6 @@ sections it has to say. A new stage is a function and a line in ``STAGES``.
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
@@ -30,6 +29,7 @@ from tilth.data.table import RawColumn, RawTable
 from tilth.errors import SchemaError
 from tilth.evaluate.compare import Comparison
 from tilth.evaluate.compare import compare as compare_models
+from tilth.lifecycle.files import write_whole
 from tilth.lifecycle.source import Source, SourceError, read_source, require_column
 from tilth.models.bayes.naive_bayes import NaiveBayes
 from tilth.models.catalogue import task_of
@@ -160,17 +160,6 @@ class Run:
         from tilth.report.render import to_text
 
         return to_text(self.sections())
-
-
-def write_whole(path: Path, text: str) -> Path:
-    """Write a text file through a part file beside it, so that a reader sees the old or the new one, never a half."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
-    return path
 
 
 # --------------------------------------------------------------------------------------------------------------- stages
