@@ -18,16 +18,13 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from tilth.data.kinds import Kind
-from tilth.data.steps import Bins
 from tilth.data.table import Column
 from tilth.data.weighted import mean_sd, quantile
 from tilth.params import declared, param
+from tilth.parts.column_pairs import Floats, Pair, Weight, counts_of, levels_of, numbers_of, one_way, pair_of
 from tilth.parts.information import entropy, log_of_base, mutual_information
 from tilth.parts.part import Part
 from tilth.stats.hypothesis import Test, chi2_test, f_test, two_sided
-
-Floats = NDArray[np.float64]
-Weight = Floats | None
 
 #: Numbers with at most this many different values are levels to the estimate by neighbours, which needs distances.
 FEW_VALUES = 20
@@ -71,143 +68,6 @@ def _tested(test: Test, value: float, how: str) -> Relevant:
     return Relevant(value, test.p_value, how, max(order, 0.0) - float(ndtri(_SMALLEST)))
 
 
-# ------------------------------------------------------------------------------------------------- columns as needed
-
-
-@dataclass(frozen=True)
-class _Pair:
-    """The rows of two columns in which neither is missing."""
-
-    x: Column
-    y: Column
-    weight: Weight
-    known: float
-
-    @property
-    def total(self) -> float:
-        return float(len(self.x.values) if self.weight is None else self.weight.sum())
-
-
-def _pair(column: Column, target: Column, weight: Any) -> _Pair:
-    if len(column.values) != len(target.values):
-        raise ValueError(
-            f"Relevance compares columns of equal length; {column.name!r} has {len(column.values)} rows and "
-            f"{target.name!r} {len(target.values)}."
-        )
-    w = None if weight is None else np.asarray(weight, dtype=np.float64)
-    keep = ~(column.missing | target.missing)
-    if keep.all():
-        return _Pair(column, target, w, 1.0)
-    known = float(keep.mean() if w is None else w[keep].sum() / (w.sum() or 1.0))
-    return _Pair(
-        Column(column.name, column.kind, column.values[keep]),
-        Column(target.name, target.kind, target.values[keep]),
-        None if w is None else w[keep],
-        known,
-    )
-
-
-def _numbers(column: Column) -> Floats | None:
-    """Numbers, or the ranks of ordinal levels; None for a nominal column, which has neither."""
-    return None if column.kind.name == "nominal" else np.asarray(column.values, dtype=np.float64)
-
-
-def levels_of(column: Column, n_bins: int, weight: Weight = None) -> tuple[NDArray[np.intp], str]:
-    """Level codes 0, 1, ... of a column; numbers with more than ``n_bins`` values are cut into bins of equal counts."""
-    values, how = column.values, ""
-    if column.kind.name == "numeric":
-        distinct, codes = np.unique(values, return_inverse=True)
-        if len(distinct) <= n_bins:
-            return codes.astype(np.intp), ""
-        step = Bins(method="frequency", n_bins=n_bins)
-        values = step.convert(column, step.learn(column, weight))[0].values
-        how = f"cut into {n_bins} bins"
-    return np.unique(values, return_inverse=True)[1].astype(np.intp), how
-
-
-def _counts(x: NDArray[np.intp], y: NDArray[np.intp], weight: Weight) -> Floats:
-    """Contingency table without empty rows and columns."""
-    if not len(x):
-        return np.zeros((0, 0))
-    k = int(y.max()) + 1
-    table = np.bincount(x * k + y, weight, minlength=(int(x.max()) + 1) * k).reshape(-1, k).astype(np.float64)
-    return table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
-
-
-@dataclass(frozen=True)
-class _OneWay:
-    """Sums of squares of numbers (or of several columns of them) between and within groups."""
-
-    between: float
-    within: float
-    groups: int
-    total: float
-
-    @property
-    def share(self) -> float:
-        """eta^2 = between / (between + within)."""
-        whole = self.between + self.within
-        return self.between / whole if whole > 0 else math.nan
-
-    def test(self) -> Test:
-        extra, left = self.groups - 1, self.total - self.groups
-        if extra <= 0 or left <= 0 or self.between + self.within <= 0:
-            return Test("F", math.nan, (extra, left), math.nan)
-        with np.errstate(divide="ignore"):
-            statistic = float(np.float64(self.between / extra) / np.float64(self.within / left))
-        return f_test("F", statistic, extra, left)
-
-
-def _one_way(values: Floats, groups: NDArray[np.intp], weight: Weight) -> _OneWay:
-    """One-way analysis of variance; ``values`` [n] or [n, m], whose sums of squares add over the m columns."""
-    values = values.reshape(len(values), -1)
-    w = np.ones(len(values)) if weight is None else weight
-    total = float(w.sum())
-    if total <= 0:
-        return _OneWay(0.0, 0.0, 0, 0.0)
-    middle = values - np.average(values, axis=0, weights=w)
-    # What is left of a constant without its mean is rounding, and no variance.
-    middle[:, np.abs(middle).max(axis=0) <= 1e-13 * np.abs(values).max(axis=0)] = 0.0
-    held = np.bincount(groups, w)
-    sums = np.stack([np.bincount(groups, w * column) for column in middle.T], axis=1)
-    means = sums / np.where(held > 0, held, 1.0)[:, None]
-    between = float((held[:, None] * means**2).sum())
-    within = float((w[:, None] * (middle - means[groups]) ** 2).sum())
-    return _OneWay(between, within, int((held > 0).sum()), total)
-
-
-def explained_share(column: Column, values: Floats, *, n_bins: int = 0, weight: Weight = None) -> float:
-    """Share of the variance of ``values`` ([n] or [n, m]) that a column explains by itself, adjusted for its freedom.
-
-    ``1 - (1 - R^2)(n - 1) / (n - 1 - df)``; of a numeric column R is the correlation (``n_bins=0``), else means of
-    bins; of levels it is the means of the levels. A missing number counts as the mean, a missing level as a level.
-
-    >>> x = Column("x", Kind("numeric"), np.array([1.0, 2.0, 3.0, 4.0]))
-    >>> round(explained_share(x, np.array([2.0, 4.0, 6.0, 8.0])), 6)
-    1.0
-    """
-    values = np.asarray(values, dtype=np.float64).reshape(len(column.values), -1)
-    w = np.ones(len(values)) if weight is None else weight
-    total = float(w.sum())
-    number = _numbers(column)
-    if number is not None and not n_bins:
-        gone = np.isnan(number) if column.kind.name == "numeric" else column.missing
-        mean, sd = mean_sd(np.where(gone, np.nan, number), w)
-        middle = values - np.average(values, axis=0, weights=w)
-        whole = float((w[:, None] * middle**2).sum())
-        if not sd > 0 or whole <= 0:
-            return 0.0
-        along = np.where(gone, 0.0, number - mean)
-        share = float(((w * along) @ middle @ ((w * along) @ middle)) / (w * along @ along)) / whole
-        freedom = 1
-    else:
-        codes, _ = levels_of(column, n_bins or 10, weight)
-        found = _one_way(values, codes, weight)
-        share, freedom = found.share, found.groups - 1
-    left = total - 1 - freedom
-    return 1 - (1 - share) * (total - 1) / left if left > 0 and share == share else 0.0
-
-
 # ------------------------------------------------------------------------------------------------------------ measures
 
 
@@ -224,12 +84,12 @@ class Relevance(Part):
 
     def of(self, column: Column, target: Column, weight: Any = None) -> Relevant:
         """The relevance of one column for a target."""
-        found = _pair(column, target, weight)
+        found = pair_of(column, target, weight)
         if found.total <= 0:
             return Relevant(math.nan, how="no row in which both are present")
         return self._of(found)
 
-    def _of(self, pair: _Pair) -> Relevant:
+    def _of(self, pair: Pair) -> Relevant:
         raise NotImplementedError
 
     def prepared(self, column: Column, weight: Any = None) -> Column:
@@ -257,14 +117,14 @@ class SignalToNoise(Relevance):
 
     form: str = param("ratio", options=("ratio", "fisher"), doc="Difference over spreads, or squares over variances.")
 
-    def _of(self, pair: _Pair) -> Relevant:
+    def _of(self, pair: Pair) -> Relevant:
         how = []
         if pair.y.kind.name == "numeric":
             classes = (pair.y.values > quantile(pair.y.values, 0.5, pair.weight)[0]).astype(np.intp)
             how.append("target cut at its median")
         else:
             classes = np.unique(pair.y.values, return_inverse=True)[1]
-        values = _numbers(pair.x)
+        values = numbers_of(pair.x)
         if values is None:
             codes = np.unique(pair.x.values, return_inverse=True)[1]
             columns = [(codes == level).astype(np.float64) for level in range(int(codes.max()) + 1)]
@@ -320,25 +180,25 @@ class MutualInformation(Relevance):
     n_bins: int = param(10, low=2, high=1000, doc="Bins of equal counts, where numbers are cut.")
     random_state: Any = param(0, doc="Seed of the tiny noise that parts equal numbers.")
 
-    def _of(self, pair: _Pair) -> Relevant:
+    def _of(self, pair: Pair) -> Relevant:
         unit = log_of_base(self.base)
         numeric = [c.kind.name == "numeric" and len(np.unique(c.values)) > FEW_VALUES for c in (pair.x, pair.y)]
-        if self.method == "gaussian" and _numbers(pair.x) is not None and _numbers(pair.y) is not None:
-            r = _correlation(np.asarray(_numbers(pair.x)), np.asarray(_numbers(pair.y)), pair.weight)
+        if self.method == "gaussian" and numbers_of(pair.x) is not None and numbers_of(pair.y) is not None:
+            r = _correlation(np.asarray(numbers_of(pair.x)), np.asarray(numbers_of(pair.y)), pair.weight)
             with np.errstate(divide="ignore"):
                 value = float(-0.5 * np.log1p(-(r**2)) / unit) if r == r else 0.0
             return _ranked(value * pair.known, "of a normal pair")
         if any(numeric) and self.method != "bins" and pair.weight is None and len(pair.x.values) > self.n_neighbors + 1:
             return _ranked(self._by_neighbours(pair, numeric) / unit * pair.known, "nearest neighbours")
         (x, how_x), (y, how_y) = (levels_of(c, self._bins(c), pair.weight) for c in (pair.x, pair.y))
-        value = mutual_information(_counts(x, y, pair.weight), self.base) * pair.known
+        value = mutual_information(counts_of(x, y, pair.weight), self.base) * pair.known
         return _ranked(value, how_x or (f"target {how_y}" if how_y else "counts"))
 
     def _bins(self, column: Column) -> int:
         """Few different numbers are levels as they stand."""
         return max(self.n_bins, FEW_VALUES) if len(np.unique(column.values)) <= FEW_VALUES else self.n_bins
 
-    def _by_neighbours(self, pair: _Pair, numeric: list[bool]) -> float:
+    def _by_neighbours(self, pair: Pair, numeric: list[bool]) -> float:
         from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 
         x = np.asarray(pair.x.values, dtype=np.float64)[:, None]
@@ -366,9 +226,9 @@ class SymmetricUncertainty(Relevance):
 
     n_bins: int = param(10, low=2, high=1000, doc="Bins of equal counts, where numbers are cut.")
 
-    def _of(self, pair: _Pair) -> Relevant:
+    def _of(self, pair: Pair) -> Relevant:
         (x, how), (y, _) = (levels_of(c, self.n_bins, pair.weight) for c in (pair.x, pair.y))
-        table = _counts(x, y, pair.weight)
+        table = counts_of(x, y, pair.weight)
         own = float(entropy(table.sum(axis=1)) + entropy(table.sum(axis=0)))
         return _ranked(2 * mutual_information(table) / own * pair.known if own > 0 else 0.0, how)
 
@@ -401,9 +261,9 @@ class ChiSquare(Relevance):
 
     n_bins: int = param(5, low=2, high=1000, doc="Bins of equal counts, where numbers are cut.")
 
-    def _of(self, pair: _Pair) -> Relevant:
+    def _of(self, pair: Pair) -> Relevant:
         (x, how_x), (y, how_y) = (levels_of(c, self.n_bins, pair.weight) for c in (pair.x, pair.y))
-        test = _chi_squared(_counts(x, y, pair.weight))
+        test = _chi_squared(counts_of(x, y, pair.weight))
         return _tested(test, test.statistic, how_x or (f"target {how_y}" if how_y else ""))
 
 
@@ -436,11 +296,11 @@ class AnovaF(Relevance):
     )
     tests: ClassVar[bool] = True
 
-    def _of(self, pair: _Pair) -> Relevant:
-        x = _numbers(pair.x)
+    def _of(self, pair: Pair) -> Relevant:
+        x = numbers_of(pair.x)
         if pair.y.kind.name == "numeric":
             if x is None:
-                test = _one_way(pair.y.values, levels_of(pair.x, 2)[0], pair.weight).test()
+                test = one_way(pair.y.values, levels_of(pair.x, 2)[0], pair.weight).test()
                 return _tested(test, test.statistic, "target within levels")
             r = _correlation(x, np.asarray(pair.y.values, dtype=np.float64), pair.weight)
             left = pair.total - 2
@@ -450,13 +310,13 @@ class AnovaF(Relevance):
             return _tested(test, test.statistic, "straight line")
         classes = np.unique(pair.y.values, return_inverse=True)[1]
         if x is not None:
-            test = _one_way(x, classes, pair.weight).test()
+            test = one_way(x, classes, pair.weight).test()
             return _tested(test, test.statistic, "ranks" if pair.x.kind.name == "ordinal" else "")
         return self._of_levels(pair, classes)
 
-    def _of_levels(self, pair: _Pair, classes: NDArray[np.intp]) -> Relevant:
+    def _of_levels(self, pair: Pair, classes: NDArray[np.intp]) -> Relevant:
         k = int(classes.max()) + 1
-        found = _one_way(np.eye(k)[classes], levels_of(pair.x, 2)[0], pair.weight)
+        found = one_way(np.eye(k)[classes], levels_of(pair.x, 2)[0], pair.weight)
         statistic = found.test().statistic
         if statistic != statistic:
             return Relevant(math.nan, how="classes within levels")
@@ -486,7 +346,7 @@ class Correlation(Relevance):
 
     method: str = param("pearson", options=("pearson", "spearman"), doc="Of the numbers, or of their ranks.")
 
-    def _of(self, pair: _Pair) -> Relevant:
+    def _of(self, pair: Pair) -> Relevant:
         x, y = (self._as_numbers(c, pair.weight) for c in (pair.x, pair.y))
         if x is not None and y is not None:
             r = _correlation(x, y, pair.weight)
@@ -497,16 +357,16 @@ class Correlation(Relevance):
                 t = float(np.float64(r) * math.sqrt(left) / np.sqrt(np.float64(1 - r**2)))
             return Relevant(abs(r), float(two_sided(t, left)), self.method, abs(r))
         if x is None and y is None:
-            test = _chi_squared(_counts(levels_of(pair.x, 2)[0], levels_of(pair.y, 2)[0], pair.weight))
+            test = _chi_squared(counts_of(levels_of(pair.x, 2)[0], levels_of(pair.y, 2)[0], pair.weight))
             return Relevant(test.size, test.p_value, "Cramer's V", _or_last(test.size))
         values, groups = (x, pair.y) if x is not None else (y, pair.x)
         assert values is not None
-        found = _one_way(values, levels_of(groups, 2)[0], pair.weight)
+        found = one_way(values, levels_of(groups, 2)[0], pair.weight)
         eta = math.sqrt(found.share) if found.share == found.share else math.nan
         return Relevant(eta, found.test().p_value, "eta", _or_last(eta))
 
     def _as_numbers(self, column: Column, weight: Weight) -> Floats | None:
-        values = _numbers(column)
+        values = numbers_of(column)
         if values is None:
             codes = np.unique(column.values, return_inverse=True)[1]
             return codes.astype(np.float64) if len(codes) and codes.max() <= 1 else None
@@ -556,7 +416,7 @@ class CFSMerit(Relevance):
         """The relation in force."""
         return SymmetricUncertainty() if self.relation is None else self.relation
 
-    def _of(self, pair: _Pair) -> Relevant:
+    def _of(self, pair: Pair) -> Relevant:
         found = self.related()._of(pair)
         return Relevant(found.value, found.p_value, found.how, _or_last(found.value))
 

@@ -16,7 +16,7 @@ from tilth.engines.select.walk import Step
 from tilth.models.select.base import SHARES, Given, ScoredSelector
 from tilth.models.select.squares import shared_squares
 from tilth.params import declared, param
-from tilth.parts.relevance import explained_share
+from tilth.parts.column_pairs import explained_share
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
