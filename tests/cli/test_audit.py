@@ -3,21 +3,8 @@ import json
 import numpy as np
 import pytest
 
-from tilth.cli.main import Exit, run_command
+from tilth.cli.exits import Exit
 from tilth.data.datasets import load
-
-
-@pytest.fixture
-def call(capsys, monkeypatch, tmp_path):
-    """Run a command in a folder of its own; gives code, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-
-    def inner(*arguments):
-        code = run_command([str(a) for a in arguments])
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return inner
 
 
 @pytest.fixture

@@ -26,6 +26,6 @@ def test_links_lead_somewhere(target):
     "words", [line.split("  #")[0].split()[1:] for line in README.split("\n") if line.startswith("    tilth ")]
 )
 def test_commands_and_options_exist(words):
-    command = cli.commands[words[0]]
+    command = cli.get_command(click.Context(cli), words[0])
     options = {name for p in command.params if isinstance(p, click.Option) for name in p.opts}
     assert {w for w in words if w.startswith("-")} <= options

@@ -179,3 +179,86 @@ def test_a_missing_column_is_met_with_close_matches():
 
 def test_a_first_line_of_numbers_is_doubted(tmp_path):
     assert any("numbers only" in n for n in read_source(write(tmp_path, "1,2\n3,4\n")).notes)
+
+
+def test_utf_16_without_a_mark_and_utf_32(tmp_path):
+    for encoding in ("utf-16-le", "utf-16-be", "utf-32"):
+        found = read_source(write(tmp_path, TABLE.encode(encoding)))
+        assert found.frame["a"].tolist() == [1, 2, 3]
+        assert found.notes == [f"Read as {encoding[:6].upper()}."]
+
+
+def test_mixed_encodings_are_read_line_by_line(tmp_path):
+    data = "n,v\nä,1\nplain,2\n".encode() + "ö,3\nü,4\n".encode("latin-1") + "é,5\n".encode()
+    found = read_source(write(tmp_path, data))
+    assert found.frame["n"].tolist() == ["ä", "plain", "ö", "ü", "é"]
+    assert "2 lines (4, 5) are not UTF-8" in found.notes[0]
+
+
+def test_json_lines_and_lists(tmp_path):
+    found = read_source(write(tmp_path, '{"a": 1, "b": "x"}\n\n{"b": "y", "c": null}\n', "t.jsonl"))
+    assert list(found.frame.columns) == ["a", "b", "c"]
+    assert found.frame["a"].isna().tolist() == [False, True]
+    assert read_source(write(tmp_path, '[{"a": 1}, {"a": 2}]', "t.json")).frame["a"].tolist() == [1, 2]
+    for text, said in [
+        ('{"a": {"b": 1}}\n', "line 1: 'a' holds a list or an object"),
+        ('{"a": 1}\n[1]\n', "line 2: a list where an object"),
+        ("[]", "has no rows"),
+        ('[{"a": 1}, 2]', "entry 2: a int"),
+    ]:
+        with pytest.raises(SourceError, match=said):
+            read_source(write(tmp_path, text))
+
+
+def test_excel_names_of_a_sheet_are_made_different(tmp_path):
+    pytest.importorskip("openpyxl")
+    path = tmp_path / "t.xlsx"
+    with pd.ExcelWriter(path) as book:
+        pd.DataFrame([["a", "a", None], [1, "x", 2.5], [2, "y", None]]).to_excel(book, header=False, index=False)
+        pd.DataFrame({"other": [1]}).to_excel(book, sheet_name="two")
+    found = read_source(path)
+    assert list(found.frame.columns) == ["a", "a.2", "column 3"]
+    assert found.frame["a"].tolist() == [1, 2]
+    assert found.frame["a"].dtype.kind in "iu"
+    assert "the first of 2" in found.notes[0]
+
+
+def test_row_labels_with_a_name_are_a_column(tmp_path):
+    pytest.importorskip("pyarrow")
+    pd.DataFrame({"x": [1, 2]}, index=pd.Index(["u", "v"], name="key")).to_parquet(tmp_path / "t.parquet")
+    assert list(read_source(tmp_path / "t.parquet").frame.columns) == ["key", "x"]
+    pd.DataFrame({"x": [1, 2, 3]}).iloc[1:].to_parquet(tmp_path / "t.parquet")
+    assert list(read_source(tmp_path / "t.parquet").frame.columns) == ["x"]
+
+
+def test_packed_twice_and_bombs(tmp_path, monkeypatch):
+    twice = gzip.compress(gzip.compress(TABLE.encode()))
+    assert read_source(write(tmp_path, twice)).frame.shape == (3, 3)
+    from tilth.lifecycle.source import signature
+
+    monkeypatch.setattr(signature, "MOST_UNPACKED", 1 << 20)
+    monkeypatch.setattr(signature, "MOST_GROWTH", 100)
+    bomb = gzip.compress(b"a,b\n" + b"0,0\n" * 3_000_000)
+    with pytest.raises(SourceError, match="more than 100 times its"):
+        read_source(write(tmp_path, bomb, "bomb.csv.gz"))
+
+
+def test_many_repeated_names_are_one_note(tmp_path):
+    found = read_source(write(tmp_path, ",".join("a" * 10) + "\n" + ",".join("1" * 10) + "\n"))
+    assert len(set(found.frame.columns)) == 10
+    assert len(found.notes) == 1
+    assert "6 more names" in found.notes[0]
+
+
+def test_a_table_of_ten_thousand_columns(tmp_path):
+    text = ",".join(f"c{i}" for i in range(10_000)) + "\n" + (",".join("1" * 10_000) + "\n") * 3
+    assert read_source(write(tmp_path, text)).frame.shape == (3, 10_000)
+
+
+def test_reading_loads_no_learning_library():
+    import subprocess
+    import sys
+
+    code = "import sys, tilth.lifecycle.source; print({'sklearn', 'scipy', 'pandas'} & set(sys.modules))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "set()"

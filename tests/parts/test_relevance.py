@@ -11,6 +11,7 @@ from tilth.data.infer import infer
 from tilth.data.kinds import Kind
 from tilth.data.reading import read
 from tilth.data.table import Column
+from tilth.parts.column_pairs import explained_share
 from tilth.parts.criteria import information_gain
 from tilth.parts.relevance import (
     NAMED,
@@ -21,7 +22,6 @@ from tilth.parts.relevance import (
     MutualInformation,
     SignalToNoise,
     SymmetricUncertainty,
-    explained_share,
     target_column,
 )
 

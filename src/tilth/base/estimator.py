@@ -119,8 +119,9 @@ class Estimator(BaseEstimator):
     )
     missing: str = param(
         "auto",
-        options=("auto", "mean", "median", "mode", "own", "error"),
-        doc="What happens to missing values; auto leaves them to a model that takes them.",
+        options=("auto", "ready", "mean", "median", "mode", "own", "error"),
+        doc="What happens to missing values; auto leaves them to a model that takes them, ready also expects them in "
+        "columns that have none yet.",
     )
 
     # ----------------------------------------------------------------------------------------------- what it is

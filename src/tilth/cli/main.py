@@ -1,36 +1,71 @@
 """The entry point: commands, how a mistake is told, and the exit code of each kind of end.
 
 Nothing heavy is imported here or at the top of a command's module, so that help is there at once and a command can
-speak before it loads its libraries.
+speak before it loads its libraries. A command's own module is imported when the command is used.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import traceback
 import warnings
 from collections.abc import Sequence
-from enum import IntEnum
+from difflib import get_close_matches
 from typing import Any
 
 import click
 
-from tilth.cli import audit, models, tables
+from tilth.cli.exits import Exit
+from tilth.cli.options import debug_option
 from tilth.errors import KindError, ModelFileError, TilthWarning
-from tilth.report.render import printable
+
+#: Each command with its module (its function has the command's name) and the line the overview shows.
+COMMANDS = {
+    "run": ("run", "From a raw table to a defended model: checks, baselines, contest, one test, report."),
+    "replay": ("run", "Make the model of an earlier run again, and say whether it is the same."),
+    "predict": ("predict", "Predict the rows of a table, in their order."),
+    "explain": ("explain", "Why a model answers as it does: row by row, or over all rows."),
+    "audit": ("audit", "Reasons not to believe a score: copies, torn groups, columns that know the target."),
+    "compare": ("compare", "Which is better: model files on a labelled table, or the folders of runs."),
+    "profile": ("profile", "What is wrong with a table: missing values, disguises, outliers, copies, leaks."),
+    "models": ("models", "Which models there are, and which of them fit a table."),
+    "datasets": ("models", "The bundled tables."),
+    "show": ("show", "What a model file holds, and in what a second one differs."),
+    "serve": ("serve", "Answer over HTTP: predictions, a form in the browser, the schema."),
+    "doctor": ("doctor", "Is the installation sound? Versions, compiled core, extras, and a proof on bundled data."),
+}
 
 
-class Exit(IntEnum):
-    """How a command ended."""
+class LazyGroup(click.Group):
+    """A group that imports the module of a command when it is used."""
 
-    OK = 0
-    INTERNAL = 1
-    USAGE = 2
-    DATA = 3
-    FINDINGS = 4
-    MODEL_FILE = 6
-    INTERRUPTED = 130
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands, in the order of a first project."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of this name, imported now."""
+        if cmd_name not in COMMANDS:
+            return None
+        found: click.Command = getattr(importlib.import_module(f"tilth.cli.{COMMANDS[cmd_name][0]}"), cmd_name)
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command and its arguments; a wrong name is met with the nearest ones."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = get_close_matches(args[0].lower(), list(COMMANDS), 2, 0.5)
+            hint = f" Did you mean {' or '.join(near)}?" if near else " `tilth --help` lists them."
+            ctx.fail(f"There is no command {_clean(args[0])!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The overview, from the table alone."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
 
 def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -42,23 +77,20 @@ def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 
 @click.group(
+    cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="Exit codes: 0 fine, 1 a fault of tilth, 2 wrong usage, 3 data that cannot be used, "
-    "4 findings at --fail-on, 6 a model file that was refused, 130 interrupted.",
+    "4 findings at --fail-on, 5 no better than the baseline with --require-gain, 6 a model file that was refused, "
+    "130 interrupted.",
 )
 @click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version.")
-@tables.debug_option
+@debug_option
 def cli() -> None:
     """Machine learning on typed tables: from a raw file to scores that can be believed.
 
-    SOURCE is a file (csv, tsv, gz, parquet, xlsx), the name of a bundled table, or - for standard input.
+    SOURCE is a file (csv, tsv, parquet, xlsx, arff, json lines; also packed by gzip, bzip2, xz or zip), the name of a
+    bundled table, or - for standard input.
     """
-
-
-for _command in (
-    tables.run, tables.profile, audit.audit, models.models, models.datasets, models.show, models.predict,
-):  # fmt: skip
-    cli.add_command(_command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -73,7 +105,9 @@ def run_command(arguments: list[str]) -> int:
         warnings.showwarning = _show_warning
         warnings.simplefilter("always", TilthWarning)
         try:
-            return int(cli.main(arguments, prog_name="tilth", standalone_mode=False) or Exit.OK)
+            code = int(cli.main(arguments, prog_name="tilth", standalone_mode=False) or Exit.OK)
+            sys.stdout.flush()  # a reader that left early is met here, not at exit
+            return code
         except click.exceptions.Exit as end:
             return end.exit_code
         except (click.Abort, KeyboardInterrupt):
@@ -94,20 +128,38 @@ def _tell(error: Exception, debug: bool) -> Exit:
     """Say what went wrong on standard error, and choose the exit code."""
     if debug:
         traceback.print_exception(error)
-    if isinstance(error, ModelFileError):
-        code = Exit.MODEL_FILE
-    elif isinstance(error, (ValueError, KindError, OSError)):
-        code = Exit.DATA
-    else:
-        code = Exit.INTERNAL
-    said = str(error) or type(error).__name__
+    code, said = _judged(error)
     if code is Exit.INTERNAL:
         said = f"a fault of tilth itself: {type(error).__name__}: {said}"
         error.add_note("Run again with --debug and report what it prints.")
-    click.echo(f"tilth: {printable(said)}", err=True)
+    click.echo(f"tilth: {_clean(said)}", err=True)
     for note in getattr(error, "__notes__", ()):
-        click.echo(f"  {printable(note)}", err=True)
+        click.echo(f"  {_clean(note)}", err=True)
     return code
+
+
+def _clean(text: str) -> str:
+    """Text without control characters, which names from strangers' files could steer a terminal with."""
+    from tilth.report.render import printable
+
+    return printable(text)
+
+
+def _judged(error: Exception) -> tuple[Exit, str]:
+    """Whose fault it is, and the sentence to say."""
+    said = str(error) or type(error).__name__
+    if isinstance(error, ModelFileError):
+        return Exit.MODEL_FILE, said
+    if isinstance(error, MemoryError):
+        return Exit.DATA, "There is not enough memory for this. Give fewer rows or columns, or a smaller --chunk."
+    if isinstance(error, OSError) and error.strerror:
+        named = f": {error.filename}" if error.filename else ""
+        return Exit.DATA, f"{error.strerror}{named}."
+    if isinstance(error, (ValueError, KindError, OSError)):
+        return Exit.DATA, said
+    if isinstance(error, ImportError) and "pip install" in said:  # an extra that is not installed, and its cure
+        return Exit.USAGE, said
+    return Exit.INTERNAL, said
 
 
 def _show_warning(
@@ -119,7 +171,7 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     said = str(message) if issubclass(category, TilthWarning) else f"{category.__name__}: {message}"
-    click.echo(f"tilth: {printable(said)}", err=True)
+    click.echo(f"tilth: {_clean(said)}", err=True)
 
 
 if __name__ == "__main__":

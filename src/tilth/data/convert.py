@@ -28,7 +28,7 @@ from tilth.data.weighted import Weight
 from tilth.errors import SchemaError
 
 Mismatch = Literal["convert", "drop", "error"]
-MissingPolicy = Literal["auto", "mean", "median", "mode", "own", "error"]
+MissingPolicy = Literal["auto", "ready", "mean", "median", "mode", "own", "error"]
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,8 @@ def plan(
     ----------
     mismatch : ``"convert"`` a wrong-typed attribute, ``"drop"`` it, or give an ``"error"``.
     missing : ``"auto"`` leaves missing values to a model that takes them and else imputes (median with an indicator
-        for numbers, a category of its own for levels); a named method is used for all; ``"error"`` refuses.
+        for numbers, a category of its own for levels); ``"ready"`` does the same and is prepared for missing values
+        in columns that have none yet; a named method is used for all; ``"error"`` refuses.
     codes : integer codes instead of one-hot columns for nominal attributes.
     bins : the step that turns numbers into levels where a model takes no numbers.
 
@@ -242,12 +243,12 @@ def _missing_step(
         raise SchemaError(
             f"Column {spec.name!r} has {spec.n_missing} missing values and {owner} was told missing='error'."
         )
-    if missing == "auto":
+    if missing in ("auto", "ready"):
         if accepts.missing:
             return None
         if kind == "nominal":
-            return OwnCategory()
-        return Impute(method="median", indicator=kind == "numeric" and target == "numeric")
+            return OwnCategory() if spec.has_missing else Impute(method="mode")
+        return Impute(method="median", indicator=spec.has_missing and kind == "numeric" and target == "numeric")
     if missing == "own":
         if kind == "numeric":
             return Impute(method="median", indicator=True) if target == "numeric" else None

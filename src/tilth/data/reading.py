@@ -272,7 +272,7 @@ def _read_objects(name: str, values: Any) -> RawColumn:
 
 def _read_levels(name: str, codes: NDArray[Any], found: list[Any], ordered: bool, form: Form = "level") -> RawColumn:
     """Codes and levels with equal keys (1 and "1") united and interned text."""
-    levels = [sys.intern(v) if isinstance(v, str) else plain_level(v) for v in found]
+    levels = [sys.intern(str(v)) if isinstance(v, str) else plain_level(v) for v in found]
     keys: dict[str, int] = {}
     place = [keys.setdefault(level_key(v), len(keys)) for v in levels]
     codes = np.asarray(codes, dtype=np.int32)

@@ -60,8 +60,10 @@ class Problem:
 
         from sklearn.utils import _safe_indexing
 
+        typed = isinstance(self.given, RawTable)
         return Problem(
-            self.task, take_rows(self.raw, index), _safe_indexing(self.given, index), self.labels[index],
+            self.task, take_rows(self.raw, index),
+            take_rows(self.given, index) if typed else _safe_indexing(self.given, index), self.labels[index],
             self.target[index], self.classes, self.told, some(self.weight), some(self.groups), some(self.time),
             self.target_name,
         )  # fmt: skip

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,14 @@ from tilth.base import Estimator
 from tilth.data.schema import Schema
 from tilth.errors import ModelFileError
 from tilth.lifecycle import archive, snapshot
+from tilth.lifecycle.about import plain_about
 from tilth.lifecycle.encode import TYPE, Decoder, Encoder
 from tilth.lifecycle.state import check_state
 from tilth.lifecycle.values import Extra
 
 FORMAT = "tilth-model"
-FORMAT_VERSION = 1
+#: Newest format that is read. Files are written in format 1, or in 2 where they say something about themselves.
+FORMAT_VERSION = 2
 #: Things in a manifest, counted before it is parsed: a few bytes of JSON can become a hundred in memory.
 MAX_THINGS = 4_000_000
 #: Columns of a sparse table that a file may claim without an array that wide.
@@ -36,13 +38,21 @@ _KEYS = {"format", "format_version", "written_with", "model", "snapshot", "array
 StrPath = str | os.PathLike[str]
 
 
-def save(model: Estimator | Pipeline, path: StrPath, *, classes: Iterable[type[Estimator]] = ()) -> Path:
+def save(
+    model: Estimator | Pipeline,
+    path: StrPath,
+    *,
+    about: Mapping[str, Any] | None = None,
+    classes: Iterable[type[Estimator]] = (),
+) -> Path:
     """Write a model to a file, whole or not at all; the same model gives the same bytes.
 
     Parameters
     ----------
     model : an estimator of tilth, fitted or not, or a scikit-learn pipeline of such estimators.
     path : the file; by custom its name ends in ``.tilth``. A file of that name is replaced.
+    about : plain data that travels with the model, such as its card: dicts, lists, texts, finite numbers, booleans,
+        None. :func:`read_about` gives it back; the model itself never sees it.
     classes : estimator classes of your own that the file may hold; :func:`load` then needs them too.
 
     >>> import tempfile
@@ -57,6 +67,7 @@ def save(model: Estimator | Pipeline, path: StrPath, *, classes: Iterable[type[E
             "save takes an estimator of tilth, or a pipeline of them; got "
             f"{type(model).__module__}.{type(model).__qualname__}, which a model file cannot hold."
         )
+    told = plain_about(about) if about is not None else {}
     encoder = Encoder(type(model).__name__, _by_name(classes))
     tree = encoder.encode(model, "" if isinstance(model, Estimator) else "the pipeline")
     replies: dict[str, Any] = {}
@@ -67,11 +78,13 @@ def save(model: Estimator | Pipeline, path: StrPath, *, classes: Iterable[type[E
         replies = {method: encoder.encode(answer, f"the answer of {method}") for method, answer in found.items()}
     manifest = {
         "format": FORMAT,
-        "format_version": FORMAT_VERSION,
+        "format_version": 2 if told else 1,
         "written_with": {"tilth": _version(), "python": platform.python_version(), "numpy": np.__version__},
         "model": tree,
         "snapshot": {"recipe": snapshot.RECIPE, "answers": replies},
     }
+    if told:
+        manifest["about"] = told
 
     def text(index: dict[str, Any]) -> bytes:
         written = json.dumps(manifest | {"arrays": index}, indent=1, allow_nan=False).encode("ascii")
@@ -114,15 +127,12 @@ def load(
 def describe_file(path: StrPath, *, max_bytes: int = archive.MAX_BYTES) -> dict[str, Any]:
     """What a model file says of itself, without building anything from it.
 
-    Gives class, parameters, target, columns with kinds, levels and ranges, types and shapes of arrays,
-    versions and size, as the file writes them. Container and outline are checked, the hashes of arrays are not.
+    Gives class, parameters, target, columns with kinds, levels and ranges, types and shapes of arrays, versions, size
+    and what :func:`read_about` would tell of, as the file writes them. Container and outline are checked, the hashes of
+    arrays are not.
     """
     target = Path(path)
-    try:
-        with archive.opened(target, max_bytes) as reader:
-            manifest = _parsed(reader.manifest())
-    except ModelFileError as error:
-        raise ModelFileError(f"{target.name} was not read: {error}") from error.__cause__
+    manifest = _manifest(target, max_bytes)
     model, arrays = manifest["model"], manifest["arrays"]
     told = model.get("steps") if model.get(TYPE) == "pipeline" else None
     steps = [s[1] for s in told if isinstance(s, list) and len(s) == 2] if isinstance(told, list) else []
@@ -137,8 +147,32 @@ def describe_file(path: StrPath, *, max_bytes: int = archive.MAX_BYTES) -> dict[
         "columns": [_column(node) for node in _items(_part(_part(fitted, "schema_"), "fields").get("columns"))],
         "fitted": sorted(fitted),
         "arrays": {name: f"{_get(told, 'dtype')} {_get(told, 'shape')}" for name, told in arrays.items()},
+        "about": list(manifest.get("about", ())),
         "bytes": target.stat().st_size,
     }
+
+
+def read_about(path: StrPath, *, max_bytes: int = archive.MAX_BYTES) -> dict[str, Any]:
+    """What was given to :func:`save` as ``about``, without building the model; {} where the file says nothing.
+
+    >>> import tempfile
+    >>> from tilth import ZeroRRegressor
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = save(ZeroRRegressor(), f"{folder}/mean.tilth", about={"card": {"use": "teaching"}})
+    ...     read_about(path)
+    {'card': {'use': 'teaching'}}
+    """
+    told: dict[str, Any] = _manifest(Path(path), max_bytes).get("about", {})
+    return told
+
+
+def _manifest(path: Path, max_bytes: int) -> dict[str, Any]:
+    """The checked manifest of a file."""
+    try:
+        with archive.opened(path, max_bytes) as reader:
+            return _parsed(reader.manifest())
+    except ModelFileError as error:
+        raise ModelFileError(f"{path.name} was not read: {error}") from error.__cause__
 
 
 def _load(path: Path, verify: bool, max_bytes: int, extra: Extra) -> Any:
@@ -207,8 +241,14 @@ def _parsed(text: bytes) -> dict[str, Any]:
             f"it was written by tilth {writer!s:.40} in format {version}; this is tilth {_version()}, "
             f"which reads formats up to {FORMAT_VERSION}. Use a newer tilth."
         )
-    if set(manifest) != _KEYS or not all(isinstance(manifest[k], dict) for k in _KEYS - {"format", "format_version"}):
-        raise ModelFileError(f"its manifest should have {', '.join(sorted(_KEYS))}.")
+    keys = _KEYS | {"about"} if version == 2 else _KEYS
+    if set(manifest) != keys or not all(isinstance(manifest[k], dict) for k in keys - {"format", "format_version"}):
+        raise ModelFileError(f"its manifest should have {', '.join(sorted(keys))}.")
+    if version == 2:
+        try:
+            manifest["about"] = plain_about(manifest["about"])
+        except ValueError as error:
+            raise ModelFileError(f"what it says about itself is not plain data: {error}") from error
     return manifest
 
 

@@ -129,6 +129,7 @@ def explained_share(column: Column, values: Floats, *, n_bins: int = 0, weight: 
     ``1 - (1 - R^2)(n - 1) / (n - 1 - df)``; of a numeric column R is the correlation (``n_bins=0``), else means of
     bins; of levels it is the means of the levels. A missing number counts as the mean, a missing level as a level.
 
+    >>> from tilth.data.kinds import Kind
     >>> x = Column("x", Kind("numeric"), np.array([1.0, 2.0, 3.0, 4.0]))
     >>> round(explained_share(x, np.array([2.0, 4.0, 6.0, 8.0])), 6)
     1.0

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tilth.data.kinds import Kind
+from tilth.plot.marks import plain_words
 
 
 def class_distributions(name: str, table: Any, kind: Kind) -> Any:
@@ -36,4 +37,4 @@ def class_distributions(name: str, table: Any, kind: Kind) -> Any:
         axes.set(xlabel=name, ylabel="probability within class")
     axes.legend(title=str(table.index.name))
     axes.spines[["top", "right"]].set_visible(False)
-    return figure
+    return plain_words(figure)

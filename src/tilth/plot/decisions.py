@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilth.plot.marks import plain_words
+
 Floats = NDArray[np.float64]
 
 #: Rows drawn at most; of more, every k-th.
@@ -55,7 +57,7 @@ def threshold_curves(
     right.set_title("out-of-fold ROC curve", fontsize=10)
     for axes in (left, right):
         axes.spines[["top", "right"]].set_visible(False)
-    return figure
+    return plain_words(figure)
 
 
 def cost_bars(costs: Floats, labels: list[str]) -> Any:
@@ -73,7 +75,7 @@ def cost_bars(costs: Floats, labels: list[str]) -> Any:
     axes.set_xticks(range(len(labels)), labels)
     axes.set_yticks(range(len(labels)), labels)
     axes.set(xlabel="answer", ylabel="true class")
-    return figure
+    return plain_words(figure)
 
 
 def reliability_plot(
@@ -110,7 +112,7 @@ def reliability_plot(
         below.spines[["top", "right"]].set_visible(False)
     (below or axes).set_xlabel("promised probability")
     axes.spines[["top", "right"]].set_visible(False)
-    return figure
+    return plain_words(figure)
 
 
 def interval_plot(prediction: Floats, low: Floats, high: Floats, true: Floats | None, level: float) -> Any:
@@ -132,7 +134,7 @@ def interval_plot(prediction: Floats, low: Floats, high: Floats, true: Floats | 
     axes.set(xlabel="rows, in the order of the prediction", ylabel="target")
     axes.legend(frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
-    return figure
+    return plain_words(figure)
 
 
 def coverage_bars(names: list[str], share: Floats, low: Floats, high: Floats, level: float, confidence: float) -> Any:
@@ -150,7 +152,7 @@ def coverage_bars(names: list[str], share: Floats, low: Floats, high: Floats, le
     axes.set_xlabel(f"share covered, with its {confidence:.0%} interval")
     axes.legend(frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
-    return figure
+    return plain_words(figure)
 
 
 def score_histogram(scores: Floats, bound: float, name: str, level: float) -> Any:
@@ -165,4 +167,4 @@ def score_histogram(scores: Floats, bound: float, name: str, level: float) -> An
         axes.legend(frameon=False)
     axes.set(xlabel=name, ylabel="calibration rows")
     axes.spines[["top", "right"]].set_visible(False)
-    return figure
+    return plain_words(figure)

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilth.plot.marks import plain_words
+
 
 def leaderboard(
     names: Sequence[str],
@@ -41,4 +43,4 @@ def leaderboard(
     axes.set_xlabel(f"{metric}, with its {100 * level:g}% interval; small strokes are the splits")
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    return figure
+    return plain_words(figure)

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilth.plot.marks import plain_words
+
 
 def weight_paths(
     strengths: NDArray[Any],
@@ -42,7 +44,7 @@ def weight_paths(
     axes.set_xlabel("strength of the penalty")
     axes.set_ylabel("weight")
     axes.spines[["top", "right"]].set_visible(False)
-    return figure
+    return plain_words(figure)
 
 
 def error_path(strengths: NDArray[Any], errors: NDArray[Any], chosen: float) -> Any:
@@ -60,4 +62,4 @@ def error_path(strengths: NDArray[Any], errors: NDArray[Any], chosen: float) -> 
     axes.set_xlabel("strength of the penalty")
     axes.set_ylabel("squared error of new rows")
     axes.spines[["top", "right"]].set_visible(False)
-    return figure
+    return plain_words(figure)

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from tilth.plot.marks import plain_words
+
 Floats = NDArray[np.float64]
 
 #: Points drawn at most; of more, every k-th in the order of the horizontal axis.
@@ -49,7 +51,7 @@ def residual_plots(fitted: Floats, residual: Floats, standard: Floats, leverage:
     if np.isfinite(cooks).any():
         for i in np.argsort(-np.nan_to_num(cooks))[:3]:
             d.annotate(str(i), (leverage[i], standard[i]), xytext=(4, 2), textcoords="offset points", color="0.3")
-    return figure
+    return plain_words(figure)
 
 
 def weights_with_intervals(names: list[str], weights: Floats, low: Floats, high: Floats, level: float) -> Any:
@@ -66,7 +68,7 @@ def weights_with_intervals(names: list[str], weights: Floats, low: Floats, high:
     axes.invert_yaxis()
     axes.set_xlabel(f"weight, with its {level:.0%} interval")
     axes.spines[["top", "right"]].set_visible(False)
-    return figure
+    return plain_words(figure)
 
 
 def _thinned(x: Floats) -> NDArray[np.intp]:

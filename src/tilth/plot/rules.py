@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilth.plot.marks import plain_words
+
 
 def branch_shares(branches: list[str], counts: NDArray[np.float64], classes: list[str]) -> Any:
     """Stacked bars: for every branch the number of rows of each class; gives a matplotlib Figure."""
@@ -22,4 +24,4 @@ def branch_shares(branches: list[str], counts: NDArray[np.float64], classes: lis
     axes.set_xlabel("training rows")
     axes.legend()
     axes.spines[["top", "right"]].set_visible(False)
-    return figure
+    return plain_words(figure)

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilth.plot.marks import plain_words
+
 Floats = NDArray[np.float64]
 #: A marked place: horizontal, vertical, words.
 Point = tuple[float, float, str]
@@ -38,7 +40,7 @@ def confusion_matrix(values: Floats, shade: Floats, classes: list[str], rows: st
     axes.set(xlabel=columns, ylabel=rows)
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
-    return figure
+    return plain_words(figure)
 
 
 def roc_curve(
@@ -53,7 +55,7 @@ def roc_curve(
     axes.plot(fpr[kept], tpr[kept], color="C0", linewidth=1.8, label=label)
     _mark(axes, point)
     axes.legend(frameon=False, loc="lower right")
-    return figure
+    return plain_words(figure)
 
 
 def precision_recall_curve(
@@ -70,7 +72,7 @@ def precision_recall_curve(
     )  # fmt: skip
     _mark(axes, point)
     axes.legend(frameon=False, loc="best")
-    return figure
+    return plain_words(figure)
 
 
 def _square(x_label: str, y_label: str) -> tuple[Any, Any]:

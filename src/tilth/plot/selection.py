@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilth.plot.marks import plain_words
+
 
 def selection_path(path: Any, score_name: str, every: float | None) -> Any:
     """Score over the number of columns with its interval, and the seconds of every step below; a matplotlib Figure.
@@ -40,7 +42,7 @@ def selection_path(path: Any, score_name: str, every: float | None) -> Any:
     cost.set_title(f"{int(path['fits'].sum())} fits, {path['seconds'].sum():.3g} s", fontsize=8, loc="right")
     for one in (axes, cost):
         one.spines[["top", "right"]].set_visible(False)
-    return figure
+    return plain_words(figure)
 
 
 def chosen_shares(names: Sequence[str], shares: NDArray[Any], title: str, *, most: int = 30) -> Any:
@@ -56,4 +58,4 @@ def chosen_shares(names: Sequence[str], shares: NDArray[Any], title: str, *, mos
     axes.set_xlabel("share of resamples in which it is chosen")
     axes.set_title(title, fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)
-    return figure
+    return plain_words(figure)

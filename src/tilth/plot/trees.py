@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Colours of classes, told apart also by people who see red and green alike; later classes repeat them.
 PALETTE = ("#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e8b62c", "#72b7b2", "#e45756", "#9d755d", "#7f7f7f", "#d67195")
@@ -29,6 +32,20 @@ class Box:
     number: float
     weight: float
     is_cut: bool = False
+
+
+def node_frame(drawn: list[Box]) -> pd.DataFrame:
+    """The boxes of a drawn tree as a table: one row per node, parents first, with the numbers written in it.
+
+    ``parent`` is the place of the parent (-1 for the root), ``share`` that of the answer among the rows of the node.
+    """
+    import pandas as pd
+
+    told = [
+        (i, b.parent, b.label, b.question, b.answer, b.weight, max(b.shares) if b.shares else float("nan"), b.is_cut)
+        for i, b in enumerate(drawn)
+    ]
+    return pd.DataFrame(told, columns=["node", "parent", "branch", "question", "answer", "rows", "share", "is cut"])
 
 
 def mix(colour: str, strength: float) -> str:

@@ -180,12 +180,21 @@ def test_a_surprise_beyond_all_numbers_stays_finite():
 @pytest.mark.covers("G-19")
 def test_scales_that_differ_by_more_than_a_thousand_are_told():
     table = pd.DataFrame({"grams": X[:, 0] * 5000, "share": X[:, 1]})
-    with pytest.warns(ModelWarning, match=r"\[W210\].*'grams' spreads .* times as far as 'share'.*Standardise"):
+    with pytest.warns(ModelWarning, match=r"\[W210\].*'grams' spreads .* times as far as 'share'.*scale='standard'"):
         LogisticRegression().fit(table, TWO)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         LogisticRegression(penalty="none").fit(table, TWO)  # weights without a penalty do not mind
         LogisticRegression().fit(table.assign(grams=X[:, 0] * 500), TWO)
+        scaled = LogisticRegression(scale="standard").fit(table, TWO)
+    # Standardised first, the units of a column make no difference, and the answers are those of a pipeline.
+    by_hand = LogisticRegression().fit((table - table.mean()) / table.std(ddof=0), TWO)
+    np.testing.assert_allclose(scaled.coef_, by_hand.coef_, rtol=1e-6)
+    assert "standardise" in str(scaled.plan_)
+    np.testing.assert_allclose(
+        scaled.predict_proba(table.head(5)),
+        by_hand.predict_proba(((table - table.mean()) / table.std(ddof=0)).head(5)), atol=1e-7,
+    )  # fmt: skip
 
 
 # ---------------------------------------------------------------------------------------------------------- other links

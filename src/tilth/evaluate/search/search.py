@@ -162,7 +162,7 @@ def run(
         problem, task.model, task.space, task.metric, own, outside, task.method, seed,
         main.proposer.total() if task.method in ("grid", "halving") else None,
     ))  # fmt: skip
-    watch.look(lambda rows: _look(task, rows), main.rows)
+    watch.look(lambda rows: first_look(task.model, problem, seed, rows), main.rows)
     found = SearchResult(task, own, watch, main.log, level)
     plan = Plan(task, watch, len(inside))
     try:
@@ -240,14 +240,13 @@ def inner_splits(said: Any, outside: Splits, problem: Problem, seed: int) -> lis
 # --------------------------------------------------------------------------------------------------------------- phases
 
 
-def _look(task: Task, rows: int) -> None:
+def first_look(model: Any, problem: Problem, seed: int, rows: int) -> None:
     """A fit of the model as given on few rows, of every class alike, to see how long it takes."""
-    problem = task.problem
-    order = np.random.default_rng([task.seed, 31]).permutation(problem.n_rows)
+    order = np.random.default_rng([seed, 31]).permutation(problem.n_rows)
     if problem.task == "classification":
         order = order[np.argsort(problem.target[order], kind="stable")]
     chosen = order[np.linspace(0, len(order) - 1, rows).round().astype(np.int64)]
-    answer_split(candidate(task.model, {}, problem), problem, Split(np.sort(chosen), chosen[:1]), False)
+    answer_split(candidate(model, {}, problem), problem, Split(np.sort(chosen), chosen[:1]), False)
 
 
 def _took(tries: Iterable[Tried | None], hunt: Hunt, rows: int) -> float:

@@ -153,5 +153,5 @@ def notice_scales(owner: str, names: Sequence[str], numbers: Floats) -> None:
         warn_model(
             "W210",
             f"{owner}: column {names[high]!r} spreads {ratio:.0e} times as far as {names[low]!r}, so the "
-            "penalty hardly touches the weight of the one and all but forbids the other; put Standardise before it.",
+            "penalty hardly touches the weight of the one and all but forbids the other; say scale='standard'.",
         )

@@ -1,0 +1,186 @@
+"""The commands ``run``, from a raw table to a defended model, and ``replay``, which makes that model again."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from tilth.cli.exits import Exit
+from tilth.cli.options import (
+    debug_option,
+    examples,
+    json_option,
+    kinds_option,
+    parse_kinds,
+    print_json,
+    quiet_option,
+    say,
+    seed_option,
+    target_option,
+)
+
+#: The bundled table that is used when none is named.
+EXAMPLE = "titanic"
+
+
+def _list(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    """Names given several times, or several at once between commas."""
+    return tuple(name.strip() for text in given for name in text.split(",") if name.strip())
+
+
+def _costs(_: click.Context, __: click.Parameter, given: str | None) -> dict[str, float] | None:
+    """``fp=1,fn=5`` as a dict."""
+    if given is None:
+        return None
+    told = {}
+    for part in given.split(","):
+        name, sign, value = part.partition("=")
+        try:
+            told[name.strip()] = float(value)
+        except ValueError:
+            sign = ""
+        if not sign or name.strip() not in ("fp", "fn", "tp", "tn"):
+            raise click.BadParameter(f"{part!r} is no cost; write fp=1,fn=5 (also tp, tn).")
+    return told
+
+
+def _budget(_: click.Context, __: click.Parameter, given: str | None) -> str | None:
+    if given is None or given == "none":
+        return None
+    from tilth.evaluate.search.budget import seconds_of
+
+    try:
+        seconds_of(given)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    return given
+
+
+@click.command(epilog=examples(
+    "tilth run customers.csv --target churned",
+    "tilth run loans.parquet -t default --budget 5m --sensitive sex,age --cost fp=1,fn=5",
+    "tilth run visits.csv -t returns --groups patient --time date",
+    "zcat big.csv.gz | tilth run - -t y --json > run.json",
+))  # fmt: skip
+@click.argument("source", default=EXAMPLE)
+@target_option
+@click.option("--budget", default="1m", show_default=True, callback=_budget, metavar="TIME",
+              help="Time for everything: 30s, 5m, 1h; none: as long as it takes.")  # fmt: skip
+@click.option("-o", "--out", default="tilth-run", show_default=True, help="Folder for the report and the model.")
+@click.option("--resume", metavar="FOLDER", help="Go on with a run that was broken off, with the same options.")
+@kinds_option
+@click.option("--task", type=click.Choice(["classification", "regression"]), help="Instead of deciding by the target.")
+@click.option("--metric", help="The measure that ranks the models [default: accuracy, RMSE].")
+@click.option("--positive", metavar="CLASS", help="The class that yes means [default: the rarer of two].")
+@click.option("--cost", "costs", callback=_costs, metavar="fp=1,fn=5", help="What a false alarm and a miss cost.")
+@click.option("--sensitive", multiple=True, callback=_list, metavar="COLUMNS",
+              help="Columns whose groups are compared; not learned from.")  # fmt: skip
+@click.option("--keep-sensitive", is_flag=True, help="Learn from the sensitive columns too.")
+@click.option("--groups", metavar="COLUMN", help="Rows of the same value stay together.")
+@click.option("--time", metavar="COLUMN", help="Later rows are tested by models of earlier ones.")
+@click.option("--models", multiple=True, callback=_list, metavar="NAMES", help="Try these models only (tilth models).")
+@click.option("--trust", multiple=True, callback=_list, metavar="COLUMNS", help="Keep a column that looks like a leak.")
+@click.option("--as-is", is_flag=True, help="Change nothing: no column left out, no copies dropped.")
+@click.option("--trials", type=click.IntRange(min=1), default=20, show_default=True, help="Tries per model, at most.")
+@click.option("--folds", type=click.IntRange(min=2), help="Outer folds [default: 5; one holdout of many rows].")
+@click.option("--test-size", type=click.FloatRange(min=0, max=1, max_open=True), default=0.2, show_default=True,
+              help="Share of rows tested on once; 0: none.")  # fmt: skip
+@seed_option
+@click.option("--fail-on", type=click.Choice(["serious", "warning"]), help="End with code 4 on a finding this bad.")
+@click.option("--require-gain", is_flag=True, help="End with code 5 unless the model is better than Zero-R.")
+@json_option
+@quiet_option
+@debug_option
+def run(
+    source: str, target: str | None, out: str, resume: str | None, kinds: tuple[str, ...], as_json: bool, quiet: bool,
+    fail_on: str | None, require_gain: bool, **wishes: Any,
+) -> int:  # fmt: skip
+    """From a raw table to a defended model: checks, baselines, contest, one test, report.
+
+    Without SOURCE: the passengers of the Titanic. Ctrl-C keeps everything done so far and still writes the report.
+    """
+    told = parse_kinds(kinds)
+    say(f"tilth: reading {source}", quiet)
+    from tilth.lifecycle.run import run as run_stages
+
+    with _stoppable():
+        found = run_stages(source, target, kinds=told, out=out, resume=resume, progress=not quiet, **wishes)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        _tell(found)
+    if found.interrupted:
+        return Exit.INTERRUPTED
+    if fail_on is not None and found.profile is not None:
+        severities = ("serious",) if fail_on == "serious" else ("serious", "warning")
+        if any(found.profile.of(severity) for severity in severities):  # type: ignore[arg-type]
+            return Exit.FINDINGS
+    if require_gain and not found.is_better:
+        say("tilth: the model is not shown to be better than Zero-R", quiet)
+        return Exit.NO_GAIN
+    return Exit.OK
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """A polite request to end (SIGTERM) is taken as Ctrl-C: what was done is kept."""
+
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    try:
+        before = signal.signal(signal.SIGTERM, stop)
+    except ValueError:  # not the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _tell(found: Any) -> None:
+    """The verdict, the leaderboard and where the files are."""
+    from tilth.report.render import show
+
+    pages = found.sections()
+    board = [p for p in pages if p.title == "Leaderboard"]
+    for page in board:
+        page.parts, page.text, page.control = (), "", None
+    show([pages[0], *board], sys.stdout)
+    click.echo("\nSaved:")
+    for path in found.files.values():
+        click.echo(f"  {path}")
+    if "model.tilth" in found.files:
+        click.echo(f"\nNext: open {found.files['report.html']}, or tilth predict {found.files['model.tilth']} NEW.csv")
+
+
+@click.command(epilog=examples("tilth replay tilth-run/run.json", "tilth replay tilth-run --data moved/customers.csv"))
+@click.argument("manifest")
+@click.option("--data", metavar="SOURCE", help="The table, where it is no longer at its place.")
+@click.option("-o", "--out", metavar="FILE", help="Write the model to this file too.")
+@json_option
+@quiet_option
+@debug_option
+def replay(manifest: str, data: str | None, out: str | None, as_json: bool, quiet: bool) -> int:
+    """Make the model of an earlier run again, and say whether it is the same.
+
+    MANIFEST is run.json, or the folder that holds it. Ends with code 4 when the model is not the same, byte for byte.
+    """
+    say(f"tilth: replaying {manifest}", quiet)
+    from tilth.lifecycle.run.replay import replay_run
+    from tilth.lifecycle.save import save
+
+    found = replay_run(manifest, data)
+    if out is not None:
+        save(found.model, out)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        click.echo(found.verdict())
+    return Exit.OK if found.same else Exit.FINDINGS

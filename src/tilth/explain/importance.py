@@ -1,0 +1,378 @@
+"""Permutation importance: what the score loses when a column's cells are dealt out anew among the rows."""
+
+from __future__ import annotations
+
+import time as clock
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilth import progress
+from tilth.base import Section
+from tilth.evaluate.intervals import Interval
+from tilth.evaluate.metrics import USUAL, Metric
+from tilth.evaluate.metrics import metric as metric_of
+from tilth.explain.association import MOST_COLUMNS, alike
+from tilth.explain.shuffling import Loss, Shuffling, Tally
+from tilth.explain.subject import Subject, subject_of
+from tilth.quality.finding import count, listed, plain
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = NDArray[np.float64]
+
+#: With a limit of time: shuffles of the first round, and rows that are kept at least.
+FIRST_ROUND = 2
+LEAST_ROWS = 200
+#: Share of the time that the first round may be expected to take.
+SHARE = 0.7
+
+MATTERS, WITH_OTHERS, NOT_SHOWN, UNUSED, NOT_REACHED = (
+    "matters", "matters with", "not shown to matter", "no answer depends on it", "not reached",
+)  # fmt: skip
+
+
+@dataclass(eq=False)
+class Importance:
+    """How much a model's score depends on each of the user's columns, on the rows given.
+
+    ``alone`` are the columns one by one, ``together`` columns that tell the same, shuffled as one, and ``rest`` all
+    columns together that are not shown to matter by themselves.
+    """
+
+    model: str
+    metric: Metric
+    score: Interval
+    alone: list[Loss]
+    together: list[Loss] = field(default_factory=list)
+    rest: Loss | None = None
+    skipped: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    level: float = 0.95
+    n: int = 0
+
+    def __getitem__(self, column: str) -> Loss:
+        for loss in self.alone:
+            if loss.names == (column,):
+                return loss
+        raise KeyError(f"There is no importance of {column!r}; measured were {listed(x.names[0] for x in self.alone)}.")
+
+    def status(self, column: str) -> str:
+        """What is shown of a column.
+
+        "matters", "matters with ..." where columns that tell the same matter only together, "not shown to matter"
+        (or not "beside" one of these that does), "no answer depends on it", "not reached".
+        """
+        if column in self.skipped:
+            return NOT_REACHED
+        own = self[column]
+        if own.matters:
+            return MATTERS
+        if not own.used:
+            return UNUSED
+        group = self._set_of(column)
+        if group is None:
+            return NOT_SHOWN
+        shown = [n for n in group.names if n not in self.skipped and self[n].matters]
+        if shown:
+            return f"{NOT_SHOWN} beside {listed(shown)}"
+        return f"{WITH_OTHERS} {listed(n for n in group.names if n != column)}" if group.matters else NOT_SHOWN
+
+    def _set_of(self, column: str) -> Loss | None:
+        """The columns that tell the same as this one."""
+        return next((g for g in self.together if column in g.names), None)
+
+    @property
+    def matter(self) -> list[str]:
+        """Columns that matter, by themselves or with others that tell the same; the most important first."""
+        return [c for c in self.order() if self.status(c).startswith(MATTERS)]
+
+    def order(self) -> list[str]:
+        """Columns, the most important first; of columns that tell the same the first stands for all of them."""
+        value = {loss.names[0]: loss.interval.value for loss in self.alone}
+        for group in self.together:
+            first = max(group.names, key=lambda n: value.get(n, -np.inf))
+            value[first] = max(value.get(first, -np.inf), group.interval.value)
+        return sorted(value, key=lambda n: -value[n])
+
+    def top(self, most: int) -> list[str]:
+        """The first few columns that some answer depends on."""
+        return [c for c in self.order() if self[c].used][:most]
+
+    def frame(self) -> pd.DataFrame:
+        """One line per column, then per set of columns shuffled together: loss, interval, noise, what it comes to."""
+        import pandas as pd
+
+        rows = [(self[c], c, self.status(c)) for c in self.order()]
+        rows += [(g, " + ".join(g.names), MATTERS if g.matters else NOT_SHOWN) for g in self.together]
+        if self.rest is not None:
+            rows.append((self.rest, f"the other {len(self.rest.names)}", MATTERS if self.rest.matters else NOT_SHOWN))
+        numbers = [
+            (name, loss.interval.value, loss.interval.low, loss.interval.high, loss.noise, loss.shuffles, said)
+            for loss, name, said in rows
+        ]
+        numbers += [(c, np.nan, np.nan, np.nan, np.nan, 0, NOT_REACHED) for c in self.skipped]
+        return pd.DataFrame(
+            numbers, columns=["column", "importance", "low", "high", "noise reaches", "shuffles", "verdict"]
+        )
+
+    def verdict(self) -> str:
+        """Which columns matter, in words."""
+        shown, total = self.matter, len(self.alone) + len(self.skipped)
+        if not shown:
+            said = f"None of {count(total, 'column')} is shown to matter to the {self.metric.name} of {self.model}."
+        else:
+            first = ", ".join(f"{c} ({self._words(c)})" for c in shown[:3])
+            said = (
+                f"{len(shown)} of {count(total, 'column')} {'is' if len(shown) == 1 else 'are'} shown to matter to the "
+                f"{self.metric.name} of {self.model}: {first}{f' and {len(shown) - 3} more' if len(shown) > 3 else ''}."
+            )
+        if self.rest is not None:
+            many = f"the other {len(self.rest.names)}"
+            said += (
+                f" Shuffled together, {many} do matter: {_signed(self.rest.interval)}; do not drop them all."
+                if self.rest.matters
+                else f" Even shuffled together, {many} are not shown to matter: {_signed(self.rest.interval)}."
+            )
+        return said + (f" {count(len(self.skipped), 'column')} not reached in time." if self.skipped else "")
+
+    def _words(self, column: str) -> str:
+        found, said = self[column], self.status(column)
+        if said != MATTERS:
+            group = self._set_of(column)
+            assert group is not None
+            return f"{said.removeprefix('matters ')}: {_signed(group.interval)}"
+        return _signed(found.interval)
+
+    def how(self) -> str:
+        """How the numbers came about."""
+        verb = "falls" if self.metric.higher_is_better else "rises"
+        methods = sorted({loss.interval.method for loss in self.alone})
+        said = (
+            f"How far the {self.metric.name} ({self.score.value:.3f} on {count(self.n, 'row')}) {verb} when a column's "
+            "cells are dealt out anew among the rows. The rows should be ones the model has not learned from: of its "
+            "own training rows it tells what was memorised.\n\n"
+            f"Intervals of {self.level:.0%}: {', '.join(methods)}; each row counts as asked about and as giving its "
+            "cells. 'noise reaches' is what a column of pure noise used in the same way would lose by chance, 19 times "
+            "of 20. A column matters when its loss is surely above 0, with all columns in mind, and above the noise."
+        )
+        if self.together:
+            said += " Columns that tell the same stand in for each other, so they are also shuffled together."
+        return "\n\n".join([said, *self.notes])
+
+    @property
+    def advice(self) -> str:
+        """What to do about columns that are not shown to matter."""
+        if all(self.status(loss.names[0]).startswith(MATTERS) for loss in self.alone):
+            return ""
+        return (
+            "Not shown to matter is said of this model and these rows. Before a column is dropped, fit again without "
+            "it and compare the scores (tilth.BackwardElimination does)."
+        )
+
+    def plot(self, most: int = 20) -> Any:
+        """Losses with their intervals, and beside each what noise would reach; a matplotlib Figure."""
+        from tilth.plot.explain import importance_intervals
+
+        order = self.order()[:most]
+        shown = [self[c] for c in order] + self.together + ([self.rest] if self.rest is not None else [])
+        names = order + [" + ".join(g.names) for g in self.together]
+        names += [f"the other {len(self.rest.names)}"] if self.rest is not None else []
+        strong = [self.status(c).startswith(MATTERS) for c in order] + [loss.matters for loss in shown[len(order) :]]
+        ends = np.array([(s.interval.value, s.interval.low, s.interval.high, s.noise) for s in shown]).reshape(-1, 4)
+        verb = "falls" if self.metric.higher_is_better else "rises"
+        return importance_intervals(
+            names, ends[:, :3], ends[:, 3], strong, len(order), f"{self.metric.name} {verb} by", self.level
+        )
+
+    def sections(self) -> list[Section]:
+        """The importance as a page of a report."""
+        text = f"{self.verdict()}\n\n{self.how()}"
+        return [Section("What the model relies on", text, self.frame(), figure=self.plot, advice=self.advice)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The importance as JSON-ready data."""
+        return plain(
+            {
+                "model": self.model, "metric": self.metric.name, "score": self.score.to_dict(), "rows": self.n,
+                "level": self.level, "verdict": self.verdict(), "columns": self.frame().to_dict("records"),
+                "together": [list(g.names) for g in self.together], "skipped": self.skipped, "notes": self.notes,
+                "rest": None if self.rest is None else list(self.rest.names),
+            }
+        )  # fmt: skip
+
+    def __str__(self) -> str:
+        table = self.frame().to_string(index=False, float_format=lambda v: f"{v:.4f}")
+        return "\n\n".join([self.verdict(), table, *self.notes])
+
+    __repr__ = __str__
+
+
+def _signed(interval: Interval) -> str:
+    return f"{interval.value:+.3g} [{interval.low:+.3g}, {interval.high:+.3g}]"
+
+
+def permutation_importance(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    metric: str | Metric | None = None,
+    repeats: int = 5,
+    groups_above: float | None = 0.9,
+    seed: int = 0,
+    rows: int | None = None,
+    seconds: float | None = None,
+    level: float = 0.95,
+    sample_weight: Any = None,
+    groups: Any = None,
+) -> Importance:
+    """What a model's score loses when the cells of one of the user's columns are dealt out anew among the rows.
+
+    Give rows that the model has not learned from: training rows tell what was memorised, noise included.
+
+    Parameters
+    ----------
+    model : any fitted classifier or regressor, ours or scikit-learn's, also a pipeline.
+    X, y : rows and their target as for ``fit``; ``y`` may name a column of X.
+    metric : name of a measure, or a measure; default accuracy or RMSE.
+    repeats : shuffles of each column.
+    groups_above : columns associated at least so strongly (Spearman's r, eta, Cramer's V) are also shuffled together,
+        because each alone looks useless while the other is left. None: no such sets.
+    rows : most rows used, drawn at random; None: all.
+    seconds : time after which no new column is begun; what is done is kept, and what is missing is said. Where even two
+        shuffles of every column will not fit, fewer rows are used.
+    sample_weight, groups : weights of the rows, and which rows belong together; intervals take both into account.
+        Shuffling itself takes no notice of them: any row may give its cells to any other.
+
+    Refused: sparse matrices, models of several targets, models without a target.
+
+    >>> from tilth import NaiveBayes
+    >>> from tilth.data.datasets import load_iris
+    >>> iris = load_iris().frame
+    >>> model = NaiveBayes().fit(iris[::2], "species")
+    >>> found = permutation_importance(model, iris[1::2], "species")
+    >>> found.matter, found.status("sepal_width")
+    (['petal_length', 'petal_width'], 'not shown to matter')
+    >>> print(found["petal_width"].interval)
+    0.317 [0.229, 0.403]
+    """
+    start = clock.monotonic()
+    owner = "permutation_importance"
+    _require(repeats, groups_above, rows, seconds, level)
+    if y is None:
+        raise ValueError(f"{owner} measures a loss of score, which needs the true answers: give y, or a column's name.")
+    subject = subject_of(model, X, y, owner=owner, sample_weight=sample_weight, groups=groups)
+    if subject.n < 2:
+        raise ValueError(f"{owner} deals cells out among rows, so it needs at least 2 rows; got {subject.n}.")
+    chosen = USUAL[subject.task][0] if metric is None else metric_of(metric, task=subject.task)
+    notes: list[str] = []
+    if rows is not None and rows < subject.n:
+        notes.append(f"{count(rows, 'row')} of {subject.n:,}, drawn at random.")
+        subject = subject.take(subject.sample(rows, seed))
+    sets = _sets(subject, groups_above, seed, notes)
+    work = Shuffling(subject, chosen, seed, level)
+    began = clock.monotonic()
+    _require_score(work, owner)
+    if seconds is not None:
+        each = clock.monotonic() - began
+        left = SHARE * (seconds - (clock.monotonic() - start))
+        needed = FIRST_ROUND * each * (len(subject.columns) + len(sets))
+        fits = int(subject.n * max(left, 0.0) / needed) if needed > 0 else subject.n
+        if fits < subject.n and subject.n > LEAST_ROWS:
+            fits = max(LEAST_ROWS, fits)
+            notes.append(f"{count(fits, 'row')} of {subject.n:,}, drawn at random, because of the limit of time.")
+            subject = subject.take(subject.sample(fits, seed))
+            work = Shuffling(subject, chosen, seed, level)
+            _require_score(work, owner)
+    end = None if seconds is None else start + seconds
+    alone, together, rest, skipped = _measured(work, sets, repeats, end, notes)
+    return Importance(
+        subject.name, chosen, chosen.interval(work.base, level=level, seed=seed), alone, together, rest, skipped, notes,
+        level, subject.n,
+    )  # fmt: skip
+
+
+def _require(repeats: int, groups_above: float | None, rows: int | None, seconds: float | None, level: float) -> None:
+    owner = "permutation_importance"
+    if repeats < 1:
+        raise ValueError(f"{owner}: repeats must be at least 1; got {repeats}.")
+    if groups_above is not None and not 0 < groups_above <= 1:
+        raise ValueError(f"{owner}: groups_above must lie above 0 and not above 1, or be None; got {groups_above}.")
+    if rows is not None and rows < 2:
+        raise ValueError(f"{owner}: rows must be at least 2, or None for all; got {rows}.")
+    if seconds is not None and not seconds > 0:
+        raise ValueError(f"{owner}: seconds must be above 0, or None for no limit; got {seconds}.")
+    if not 0 < level < 1:
+        raise ValueError(f"{owner}: level must lie between 0 and 1, as in 0.95; got {level}.")
+
+
+def _require_score(work: Shuffling, owner: str) -> None:
+    """Refuse a measure that these answers do not have."""
+    name = work.metric.name
+    if not work.metric.serves(work.base):
+        raise ValueError(
+            f"{owner}: {name} needs {work.metric.needs} values, and {work.subject.name} gives none; choose a measure "
+            "of the answers, such as 'accuracy', or wrap the model in a CalibratedClassifier."
+        )
+    if not np.isfinite(work.metric.score(work.base)):
+        raise ValueError(f"{owner}: the {name} of these {count(work.base.n, 'row')} is not defined; give more rows.")
+
+
+def _sets(subject: Subject, above: float | None, seed: int, notes: list[str]) -> list[tuple[str, ...]]:
+    """Columns that tell the same."""
+    if above is None:
+        return []
+    if len(subject.columns) > MOST_COLUMNS:
+        notes.append(f"Columns that tell the same were not looked for: more than {MOST_COLUMNS} columns.")
+    return alike([subject.column(n) for n in subject.columns], above, seed)
+
+
+def _measured(
+    work: Shuffling, sets: list[tuple[str, ...]], repeats: int, end: float | None, notes: list[str]
+) -> tuple[list[Loss], list[Loss], Loss | None, list[str]]:
+    """All tallies that time allows: a short round over all columns first, then the other shuffles."""
+    columns = work.subject.columns
+    names = [*((c,) for c in columns), *sets]
+    tallies = [Tally(n, j) for j, n in enumerate(names)]
+    rounds = [repeats] if end is None else [min(FIRST_ROUND, repeats), repeats - FIRST_ROUND]
+    slowest = 0.0  # seconds of one shuffle so far
+    with progress.task("Shuffling columns", total=repeats * len(tallies)) as bar:
+        try:
+            for k, shuffles in enumerate(rounds):
+                for tally in tallies if k == 0 else _largest(work, tallies):
+                    began = clock.monotonic()
+                    if shuffles < 1 or (end is not None and began + slowest * shuffles > end):
+                        break
+                    work.add(tally, shuffles)
+                    slowest = max(slowest, (clock.monotonic() - began) / shuffles)
+                    bar.advance(shuffles)
+        except KeyboardInterrupt:
+            if not tallies[0].scores:
+                raise
+            notes.append("Interrupted: what was done is kept.")
+            end = -np.inf
+    done = [t for t in tallies if t.scores]
+    if any(len(t.scores) < repeats for t in done):
+        notes.append(f"Time allowed {min(len(t.scores) for t in done)} to {repeats} shuffles of each column.")
+    found = work.losses(done)
+    alone = [loss for loss in found if len(loss.names) == 1]
+    together = [loss for loss in found if len(loss.names) > 1]
+    skipped = [c for c in columns if all(loss.names != (c,) for loss in alone)]
+    strong = {loss.names[0] for loss in alone if loss.matters}
+    tied = {n for loss in together if loss.matters and not strong & set(loss.names) for n in loss.names}
+    others = tuple(loss.names[0] for loss in alone if loss.used and loss.names[0] not in strong | tied)
+    late = end is not None and clock.monotonic() + slowest * repeats > end
+    if len(others) < 2 or late or any(set(others) == set(g.names) for g in together):
+        return alone, together, None, skipped
+    tally = Tally(others, len(tallies))
+    work.add(tally, repeats)
+    return alone, together, work.losses([tally])[0], skipped
+
+
+def _largest(work: Shuffling, tallies: list[Tally]) -> list[Tally]:
+    """Tallies that are begun, the largest losses first."""
+    return sorted((t for t in tallies if t.scores), key=lambda t: work.sign * float(np.mean(t.scores)))

@@ -1,0 +1,358 @@
+"""A fitted model and the rows it is asked about.
+
+Everything in this package asks about rows that are put together from cells of real rows: a shuffled column, a column
+set to one value, a row that is partly another. So one operation is enough, :meth:`Subject.mixed`: no value is invented,
+and columns of every type and every kind of table are treated alike.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier, is_regressor
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from tilth.base import Estimator
+from tilth.base.columns import align, require_rows, take_rows
+from tilth.base.target import encode_labels
+from tilth.data.infer import infer
+from tilth.data.kinds import Kind
+from tilth.data.reading import is_sparse, read
+from tilth.data.schema import Schema
+from tilth.data.table import Column, RawTable
+from tilth.errors import SchemaError, TilthWarning
+from tilth.evaluate.answers import Answers
+from tilth.evaluate.evaluation import name_of
+from tilth.evaluate.problem import Problem, prepared
+from tilth.evaluate.resample import ask
+from tilth.models.decide.inner import frame_of
+from tilth.quality.finding import listed
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Cells of a table given to a model in one call.
+MOST_CELLS = 4_000_000
+
+
+class _AsGiven(Problem):
+    """Rows that are in the model's own form already."""
+
+    def rows(self, index: NDArray[Any], model: Any = None) -> Any:
+        """All of them."""
+        return self.given
+
+
+class _AskedOnce:
+    """A classifier of another library that is asked once about each row: for answers, or for probabilities."""
+
+    def __init__(self, model: Any, needs: str) -> None:
+        self.classes_ = model.classes_
+        if needs != "answer" and hasattr(model, "predict_proba"):
+            self.predict_proba, self.predict = self._probabilities, self._likely
+        else:
+            self.predict = model.predict
+            if needs != "answer" and hasattr(model, "decision_function"):
+                self.decision_function = model.decision_function
+        self._model = model
+
+    def _probabilities(self, rows: Any) -> Any:
+        self._told = np.asarray(self._model.predict_proba(rows))
+        return self._told
+
+    def _likely(self, rows: Any) -> Any:
+        return self.classes_[self._told.argmax(axis=1)]
+
+
+@dataclass(eq=False)
+class Subject:
+    """A fitted model and rows to ask it about.
+
+    ``table`` is the rows as read, ``given`` the same rows in the form the model takes, ``columns`` the user's own
+    columns that it may use. ``target`` holds places among ``classes`` or numbers, where the answers are known.
+    """
+
+    model: Any
+    table: RawTable
+    given: Any
+    columns: list[str]
+    schema: Schema
+    task: str
+    classes: NDArray[Any] | None = None
+    target: NDArray[Any] | None = None
+    weight: Floats | None = None
+    group: NDArray[Any] | None = None
+    _typed: dict[str, Column] = field(default_factory=dict, repr=False)
+    _codes: dict[str, Ints] = field(default_factory=dict, repr=False)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.table.n_rows
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return name_of(self.model)
+
+    # ------------------------------------------------------------------------------------------------------- columns
+
+    def column(self, name: str) -> Column:
+        """A column with its kind; dates are numbers of days, free text is levels."""
+        if name not in self._typed:
+            raw, spec = self.table.column(name), self.schema[name]
+            if raw.form == "date":
+                days = raw.values.astype("datetime64[s]")
+                seconds = np.where(np.isnat(days), np.nan, days.astype(np.int64).astype(np.float64))
+                made = Column(name, Kind("numeric"), seconds / 86400)
+            elif spec.role == "feature" and (spec.kind.name == "numeric" or spec.kind.levels):
+                made = Column(name, spec.kind, raw.typed(spec))
+            elif raw.levels:
+                made = Column(name, Kind("nominal", tuple(raw.levels)), raw.values)
+            else:
+                made = Column(name, Kind("numeric"), np.asarray(raw.values, dtype=np.float64))
+            self._typed[name] = made
+        return self._typed[name]
+
+    def cells(self, name: str, rows: Ints) -> list[Any]:
+        """Cells of a column as the user wrote them; None where missing."""
+        raw = self.table.column(name)
+        if raw.levels:
+            return [raw.levels[v] if v >= 0 else None for v in raw.values[rows]]
+        if raw.form == "date":
+            return [None if np.isnat(v) else str(v.astype("datetime64[D]")) for v in raw.values[rows]]
+        if raw.form in ("text", "level", "boolean"):  # no level at all: every cell is missing
+            return [None] * len(rows)
+        return [None if v != v else v.item() for v in raw.values[rows]]
+
+    def codes(self, names: tuple[str, ...]) -> Ints:
+        """A number for each row, equal where the rows have the same cells in all of these columns."""
+        found: Ints | None = None
+        for name in names:
+            if name not in self._codes:
+                self._codes[name] = np.unique(self.table.column(name).values, return_inverse=True)[1].astype(np.int64)
+            own = self._codes[name]
+            pairs = own if found is None else found * (int(own.max()) + 1) + own
+            found = own if found is None else np.unique(pairs, return_inverse=True)[1].astype(np.int64)
+        assert found is not None
+        return found
+
+    # ---------------------------------------------------------------------------------------------------------- rows
+
+    def mixed(self, base: Ints, swaps: Mapping[str, Ints]) -> Any:
+        """Rows ``base``, in the columns of ``swaps`` with the cells of other rows; in the form the model takes."""
+        if isinstance(self.given, RawTable):
+            made = take_rows(replace(self.given, matrix=None), base)
+            for j, column in enumerate(self.given.columns):
+                if column.name in swaps:
+                    made.columns[j] = replace(column, values=column.values[swaps[column.name]])
+            return made
+        places = {name: j for j, name in enumerate(self.table.names)}
+        if isinstance(self.given, np.ndarray):
+            block = self.given[base]
+            for name, rows in swaps.items():
+                block[:, places[name]] = self.given[rows, places[name]]
+            return block
+        if hasattr(self.given, "iloc"):
+            frame = self.given.take(base)
+            frame.index = range(len(base))
+            for name, rows in swaps.items():
+                frame.isetitem(places[name], self.given.iloc[:, places[name]].array.take(rows))
+            return frame
+        return self.given[base].with_columns(*(self.given[name].gather(rows) for name, rows in swaps.items()))
+
+    def block(self) -> int:
+        """Rows asked about in one call."""
+        return max(1000, MOST_CELLS // max(1, self.table.width))
+
+    def outputs(self, base: Ints, swaps: Mapping[str, Ints] | None = None) -> Floats:
+        """The numbers behind the answers, rows x outputs (:attr:`labels`), asked for in calls of bounded size."""
+        swaps, size = swaps or {}, self.block()
+        parts = []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TilthWarning)
+            for start in range(0, len(base), size):
+                part = slice(start, start + size)
+                parts.append(self._outputs(self.mixed(base[part], {k: v[part] for k, v in swaps.items()})))
+        return np.concatenate(parts)
+
+    def _outputs(self, rows: Any) -> Floats:
+        if self.says == "probability":
+            found = self.model.predict_proba(rows)
+        elif self.says == "answer":
+            found = np.asarray(self.model.predict(rows))[:, None] == self.model.classes_
+        elif self.says == "score":
+            method = "decision_function" if hasattr(self.model, "decision_function") else "score_samples"
+            found = np.asarray(getattr(self.model, method)(rows))
+            if self.classes is not None and found.ndim == 1:
+                found = np.column_stack([-found, found])
+        else:
+            found = self.model.predict(rows)
+        values = np.asarray(found, dtype=np.float64)
+        return values.reshape(len(values), -1)
+
+    @property
+    def says(self) -> str:
+        """What an output is: a "probability", a "score", an "answer" (1 for the class given, else 0), a "number"."""
+        if self.task == "regression":
+            return "number"
+        if self.task == "classification" and hasattr(self.model, "predict_proba"):
+            return "probability"
+        if hasattr(self.model, "decision_function") or hasattr(self.model, "score_samples"):
+            return "score"
+        return "answer" if self.task == "classification" else "number"
+
+    @property
+    def labels(self) -> list[Any]:
+        """What the outputs are of: the classes, or the prediction."""
+        if self.task == "classification":
+            return list(self.model.classes_.tolist())
+        several = self._outputs(self.mixed(np.zeros(1, dtype=np.int64), {})).shape[1]
+        word = "score" if self.says == "score" else "prediction"
+        return [word] if several == 1 else [f"output {i}" for i in range(several)]
+
+    def answers(self, base: Ints, swaps: Mapping[str, Ints] | None = None, *, needs: str = "probability") -> Answers:
+        """The answers beside the known ones, for measures of quality that need so much of them.
+
+        What the model has to say of the rows themselves is heard; of rows that were put together it is not.
+        """
+        assert self.target is not None
+        swaps, size = swaps or {}, self.block()
+        foreign = self.task == "classification" and not isinstance(self.model, Estimator)
+        model = _AskedOnce(self.model, needs) if foreign else self.model
+        parts = []
+        for start in range(0, len(base), size):
+            part = slice(start, start + size)
+            rows = self.mixed(base[part], {k: v[part] for k, v in swaps.items()})
+            target = self.target[base[part]]
+            problem = _AsGiven(self.task, self.table, rows, target, target, self.classes, None)
+            with warnings.catch_warnings():
+                if swaps:
+                    warnings.simplefilter("ignore", TilthWarning)
+                parts.append(ask(model, problem, np.arange(len(target))))
+        return Answers.join(parts)
+
+    def take(self, rows: Ints) -> Subject:
+        """The same model with some of the rows."""
+
+        def some(part: Any) -> Any:
+            return None if part is None else part[rows]
+
+        given = self.mixed(rows, {})
+        table = given if isinstance(given, RawTable) else take_rows(replace(self.table, matrix=None), rows)
+        return replace(
+            self, table=table, given=given, target=some(self.target), weight=some(self.weight), group=some(self.group),
+            _typed={}, _codes={},
+        )  # fmt: skip
+
+    def sample(self, most: int | None, seed: int) -> Ints:
+        """Rows in order, at most so many, drawn at random."""
+        if most is None or self.n <= most:
+            return np.arange(self.n)
+        return np.sort(np.random.default_rng(seed).choice(self.n, most, replace=False))
+
+
+# -------------------------------------------------------------------------------------------------------------- making
+
+
+def require_fitted(model: Any, owner: str) -> None:
+    """Refuse what cannot answer: a class, something without predict, a model that has not learned."""
+    if isinstance(model, type):
+        raise TypeError(f"{owner} needs a fitted model, not a class: fit {model.__name__}() first.")
+    if not hasattr(model, "fit") or not (hasattr(model, "predict") or hasattr(model, "explain")):
+        raise TypeError(f"{owner} needs a fitted model with predict; got a {type(model).__name__}.")
+    check_is_fitted(model)
+
+
+def subject_of(
+    model: Any, X: Any, y: Any = None, *, owner: str, sample_weight: Any = None, groups: Any = None
+) -> Subject:
+    """Read rows, and their known answers where there are some, for a fitted model."""
+    require_fitted(model, owner)
+    if is_sparse(X):
+        raise TypeError(
+            f"{owner} changes columns one by one, and a sparse matrix has too many; give a dense table (X.toarray() "
+            "where the columns are few), or the pipeline that makes the matrix together with its own input."
+        )
+    task = "classification" if is_classifier(model) else "regression" if is_regressor(model) else "score"
+    if task == "score" and not hasattr(model, "predict"):
+        raise TypeError(f"{owner} needs a model with predict; {name_of(model)} has none.")
+    known: dict[str, Any] = {}
+    classes = _classes(model, owner) if task == "classification" else None
+    given, raw = X, read(X)
+    if y is not None:
+        if task == "score":
+            raise TypeError(f"{owner}: {name_of(model)} predicts no target, so there is nothing to compare y with.")
+        problem = prepared(X, y, task=task, sample_weight=sample_weight, groups=groups, owner=owner)
+        given, raw = problem.given, problem.raw
+        known = {"target": problem.target, "weight": problem.weight, "group": problem.groups}
+        if classes is not None:
+            classes, known["target"] = _united(classes, problem.labels, owner)
+    elif sample_weight is not None or groups is not None:
+        raise ValueError(f"{owner}: weights and groups of rows are for scores, which need y; got none.")
+    require_rows(raw, owner)
+    given, raw, columns, schema = _as_taken(model, given, raw, owner)
+    made = Subject(model, raw, given, columns, schema, task, classes, **known)
+    if made.weight is not None and (made.weight == 0).any():
+        made = made.take(np.flatnonzero(made.weight))  # a row of weight zero is a row that is not there
+    return made
+
+
+def _classes(model: Any, owner: str) -> NDArray[Any]:
+    classes = getattr(model, "classes_", None)
+    if not isinstance(classes, np.ndarray) or classes.ndim != 1:
+        raise TypeError(f"{owner} needs a model of one target; {name_of(model)} has no single list of classes.")
+    return classes
+
+
+def _united(classes: NDArray[Any], labels: NDArray[Any], owner: str) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The classes of the model and of the rows, sorted, and the rows' places among them."""
+    texts = {str(c) for c in classes.tolist()}
+    if not any(str(v) in texts for v in np.unique(labels).tolist()):
+        raise ValueError(
+            f"{owner}: y holds none of the classes that the model knows, {listed(classes.tolist())}; it holds "
+            f"{listed(np.unique(labels).tolist())}."
+        )
+    one_type = labels.dtype.kind == classes.dtype.kind
+    both = [labels, classes] if one_type else [labels.astype(object), classes.astype(object)]
+    every, codes = encode_labels(np.concatenate(both))
+    return every, codes[: len(labels)].astype(np.int64)
+
+
+def _as_taken(model: Any, given: Any, raw: RawTable, owner: str) -> tuple[Any, RawTable, list[str], Schema]:
+    """The rows in the form the model takes, as read, the columns it may use, and their kinds."""
+    if isinstance(model, Estimator):
+        schema = model.schema_
+        if not schema.columns:
+            raise TypeError(f"{owner}: {name_of(model)} learned from a sparse matrix, which has no columns to change.")
+        raw = align(raw, schema, name_of(model), model.target_)
+        plain = isinstance(given, np.ndarray) and given.dtype == np.float64 and not schema.named
+        return given if plain else raw, raw, [c.name for c in schema.features], schema
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None and raw.named:
+        gone = [n for n in names if n not in raw.names]
+        if gone:
+            raise SchemaError(
+                f"{owner}: {name_of(model)} was trained on columns that X lacks: {listed(map(repr, gone))}. X has "
+                f"{listed(map(repr, raw.names), 12)}."
+            )
+        columns = [raw.column(str(n)) for n in names]
+        raw = RawTable(columns, raw.n_rows, True, None, raw.native)
+        given = given[[str(n) for n in names]] if hasattr(given, "columns") and not isinstance(given, RawTable) else raw
+    if _begins_with_ours(model):
+        return raw, raw, raw.names, infer(raw)
+    if not (isinstance(given, np.ndarray) or hasattr(given, "iloc") or type(given).__module__.startswith("polars")):
+        given = frame_of(raw) if raw.named else np.asarray(given)
+    return given, raw, raw.names, infer(raw)
+
+
+def _begins_with_ours(model: Any) -> bool:
+    while isinstance(model, Pipeline):
+        model = model.steps[0][1]
+    return isinstance(model, Estimator)

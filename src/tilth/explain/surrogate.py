@@ -1,0 +1,210 @@
+"""A surrogate: a small tree that imitates a model, and how far it can be trusted to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilth.base import Section
+from tilth.base.columns import take_rows
+from tilth.base.target import encode_labels
+from tilth.data.table import RawTable
+from tilth.evaluate.answers import Answers
+from tilth.evaluate.intervals import Interval
+from tilth.evaluate.metrics import metric
+from tilth.explain.subject import Subject, subject_of
+from tilth.quality.finding import count, percent, plain
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Ints = NDArray[np.int64]
+
+#: Rows that are needed to learn an imitation and to test it.
+LEAST_ROWS = 20
+#: From this fidelity on the tree speaks for the model; below the second it does not.
+GOOD, POOR = 0.9, 0.7
+
+
+@dataclass(eq=False)
+class Surrogate:
+    """A small tree fitted to a model's answers.
+
+    ``fidelity`` is measured on rows the tree has not seen: the share of equal answers, or R2 for numbers. ``single``
+    is that of a single answer for all rows: the share of the most frequent answer, or 0.
+    """
+
+    model: str
+    tree: Any
+    fidelity: Interval
+    single: float
+    measure: str
+    n_train: int
+    n_test: int
+    is_constant: bool = False
+
+    @property
+    def gain(self) -> float:
+        """How much of what a single answer for all rows gets wrong the tree gets right: 1 is a perfect imitation."""
+        return (self.fidelity.value - self.single) / (1 - self.single) if self.single < 1 else 1.0
+
+    def verdict(self) -> str:
+        """Whether the tree speaks for the model."""
+        if self.is_constant:
+            return f"{self.model} gives every one of these rows the same answer: there is nothing to imitate."
+        found = self.fidelity
+        if self.measure == "accuracy":
+            said = (
+                f"A tree with {count(self.tree.get_n_leaves(), 'leaf', 'leaves')} gives the answer of {self.model} to "
+                f"{percent(found.value)} [{percent(max(0.0, found.low))}, {percent(min(1.0, found.high))}] of "
+                f"{count(self.n_test, 'row')} it has not seen; the most frequent answer alone fits "
+                f"{percent(self.single)}."
+            )
+        else:
+            said = (
+                f"A tree with {count(self.tree.get_n_leaves(), 'leaf', 'leaves')} explains R2 = {found} of the answers "
+                f"of {self.model} to {count(self.n_test, 'row')} it has not seen."
+            )
+        if found.low >= GOOD and self.gain >= 0.5:
+            return f"{said} Its rules speak for the model."
+        if found.value < POOR or self.gain < 0.25:
+            return f"{said} Too little: do not read the model from these rules."
+        return f"{said} A rough sketch of the model, no more."
+
+    def rules(self) -> str:
+        """The tree as rules in words."""
+        return str(self.tree.rules())
+
+    def frame(self) -> pd.DataFrame:
+        """One line per rule: conditions, answer, rows."""
+        return self.tree.rules().frame()
+
+    def plot(self) -> Any:
+        """The tree; a matplotlib Figure."""
+        return self.tree.plot()
+
+    def sections(self) -> list[Section]:
+        """The surrogate as a page of a report."""
+        bad = not self.is_constant and (self.fidelity.value < POOR or self.gain < 0.25)
+        text = (
+            f"{self.verdict()}\n\nThe tree was fitted to the answers of the model, not to the truth, on "
+            f"{count(self.n_train, 'other row')}.\n\n{self.rules()}"
+        )
+        return [Section("The model as a small tree", text, self.frame(), figure=self.plot, light="warn" if bad else "")]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The surrogate as JSON-ready data."""
+        return plain(
+            {
+                "model": self.model, "measure": self.measure, "fidelity": self.fidelity.to_dict(),
+                "single answer": self.single, "verdict": self.verdict(), "rules": self.frame().to_dict("records"),
+                "rows": [self.n_train, self.n_test],
+            }
+        )  # fmt: skip
+
+    def __str__(self) -> str:
+        return f"{self.verdict()}\n\n{self.rules()}"
+
+    __repr__ = __str__
+
+
+def surrogate(
+    model: Any,
+    X: Any,
+    *,
+    depth: int = 3,
+    seed: int = 0,
+    test_size: float = 0.3,
+    rows: int | None = 10_000,
+    level: float = 0.95,
+) -> Surrogate:
+    """Imitate a model by a tree of few questions, and measure the imitation on rows the tree has not seen.
+
+    Parameters
+    ----------
+    model, X : any fitted classifier or regressor, and rows; their target is not needed.
+    depth : questions on the longest way.
+    test_size : share of the rows kept for the fidelity.
+    rows : most rows used, drawn at random; None: all.
+
+    >>> from tilth import NaiveBayes
+    >>> from tilth.data.datasets import load_iris
+    >>> iris = load_iris().frame
+    >>> found = surrogate(NaiveBayes().fit(iris, "species"), iris, depth=2)
+    >>> print(found.rules())
+    (petal_width <= 0.8) -> setosa (35 of 35)
+    (0.8 < petal_width <= 1.7) -> versicolor (36 of 37)
+    (petal_width > 1.7) -> virginica (33 of 33)
+    >>> print(found.fidelity)
+    0.956 [0.852, 0.988]
+    """
+    owner = "surrogate"
+    if depth < 1:
+        raise ValueError(f"{owner}: depth must be at least 1; got {depth}.")
+    if not 0 < test_size < 1:
+        raise ValueError(f"{owner}: test_size must lie between 0 and 1; got {test_size}.")
+    if rows is not None and rows < LEAST_ROWS:
+        raise ValueError(f"{owner}: rows must be at least {LEAST_ROWS}, or None for all; got {rows}.")
+    subject = subject_of(model, X, owner=owner)
+    if subject.n < LEAST_ROWS:
+        raise ValueError(
+            f"{owner} learns an imitation and tests it on other rows, so it needs at least {LEAST_ROWS} rows; got "
+            f"{subject.n}."
+        )
+    some = subject.sample(rows, seed)
+    answers = _answers(subject, some)
+    is_class = subject.task == "classification"
+    dealt = np.random.default_rng([seed, 1]).permutation(len(some))
+    n_test = min(len(some) - 2, max(2, round(test_size * len(some))))
+    test, train = np.sort(dealt[:n_test]), np.sort(dealt[n_test:])
+    tree = _tree(subject, is_class, depth, len(train), seed)
+    table = _used(subject)
+    tree.fit(take_rows(table, some[train]), answers[train])
+    said = np.asarray(tree.predict(take_rows(table, some[test])))
+    truth = answers[test]
+    if is_class:
+        classes, codes = encode_labels(np.concatenate([truth, said]))
+        measure = metric("accuracy")
+        found = Answers(codes[:n_test], codes[n_test:], classes=classes)
+        frequent = float((truth == _most_frequent(answers[train])).mean())
+    else:
+        measure, frequent = metric("R2"), 0.0
+        found = Answers(truth, said)
+    constant = bool((answers == answers[0]).all())
+    fidelity = Interval(1.0, 1.0, 1.0, level, "all answers equal", n_test)
+    if not constant:
+        fidelity = measure.interval(found, level=level, seed=seed)
+    return Surrogate(subject.name, tree, fidelity, frequent, measure.name, len(train), n_test, constant)
+
+
+def _answers(subject: Subject, rows: Ints) -> NDArray[Any]:
+    """Classes, or the single number behind an answer."""
+    if subject.task == "classification":
+        return np.asarray(subject.model.predict(subject.mixed(rows, {})))
+    found = subject.outputs(rows)
+    if found.shape[1] != 1:
+        raise TypeError(f"surrogate imitates one answer per row; {subject.name} gives {found.shape[1]}.")
+    return np.asarray(found[:, 0])
+
+
+def _most_frequent(answers: NDArray[Any]) -> Any:
+    found, counts = np.unique(answers, return_counts=True)
+    return found[counts.argmax()]
+
+
+def _used(subject: Subject) -> RawTable:
+    """The columns that the model may use."""
+    columns = [subject.table.column(name) for name in subject.columns]
+    return RawTable(columns, subject.n, True, None, subject.table.native)
+
+
+def _tree(subject: Subject, is_class: bool, depth: int, n: int, seed: int) -> Any:
+    from tilth.models.trees.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+    make = DecisionTreeClassifier if is_class else DecisionTreeRegressor
+    told = {k: v for k, v in subject.schema.told().items() if k in subject.columns}
+    # A rule about a handful of rows is no summary.
+    return make(max_depth=depth, min_samples_leaf=max(2, n // 100), random_state=seed, kinds=told)

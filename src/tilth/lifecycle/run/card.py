@@ -1,0 +1,71 @@
+"""The model card: what a model is for, what it was made of, how good it is, and what it must not be used for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilth.base import Section
+from tilth.evaluate.table import signed
+from tilth.lifecycle.run.record import Run
+from tilth.quality.finding import count, listed, plain
+
+
+def card_facts(run: Run) -> dict[str, Any]:
+    """What a model file says about itself: nothing that a second run on the same rows would not say too."""
+    return plain({
+        "card": {
+            "model": run.model_name, "source": run.name, "target": run.target, "task": run.task,
+            "rows": run.question.table.n_rows, "seed": run.options.seed, "positive": run.positive,
+            "left_out": sorted(n for n, k in run.kinds.items() if k == "aside"),
+            "assumptions": [a.text for a in run.model.card.assumptions],
+        },
+        "score": {
+            "metric": run.metric.name, "of": "" if run.witness is None else run.witness.said,
+            "value": None if run.score is None else run.score.to_dict(),
+            "baseline": None if run.baseline is None else run.baseline.to_dict(),
+            "gain": None if run.gain is None else run.gain.to_dict(),
+        },
+    })  # fmt: skip
+
+
+def model_card(run: Run) -> str:
+    """The card as markdown."""
+    from tilth.report.render import to_markdown
+
+    return to_markdown(_pages(run), title=f"Model card: {run.target} of {run.name}")
+
+
+def _pages(run: Run) -> list[Section]:
+    assert run.contest is not None and run.chosen is not None and run.schema is not None
+    n = run.question.table.n_rows
+    features = [c.name for c in run.schema if c.role == "feature"]
+    aside = sorted(c.name for c in run.schema if c.role == "aside")
+    gain = f" Less Zero-R: {signed(run.gain)}." if run.gain is not None else ""
+    said = run.witness.said if run.witness is not None else "over the folds"
+    pages = [
+        Section("Model", f"{run.model_name} ({type(run.model).__name__}), predicting {run.target} ({run.task}) from "
+                f"{count(len(features), 'column')}. Made by tilth run; the manifest run.json says how."),
+        Section("Intended use", f"Rows like those of {run.name}: the same columns, from the same source and period. The "
+                "people who deploy it should write here what its answers decide, for whom, and who checks them."),
+        Section("Training data", f"{count(n, 'row')} of {run.name}. Learned from: {listed(features, 30)}."
+                + (f" Not learned from: {listed(aside, 30)}." if aside else "") + _done(run)),
+        Section("How good it is", f"{run.metric.name} {run.score} {said}; Zero-R {run.baseline}.{gain}"
+                + ("" if run.is_better or run.chosen == "Zero-R" else " It is not shown to be better than Zero-R.")),
+    ]  # fmt: skip
+    if run.fairness is not None:
+        pages.append(Section("By group", run.fairness.verdict()))
+    elif not run.options.sensitive:
+        pages.append(Section("By group", "No sensitive column was named, so nothing is known about groups of people. "
+                             "Run again with --sensitive COLUMN."))  # fmt: skip
+    limits = [f"  {a.text}" + (f" If not: {a.consequence}" if a.consequence else "") for a in run.model.card.assumptions]
+    open_ = [f"  {f.code}  {f.title}" for f in run.unsettled()]
+    pages.append(Section("Limits", "\n".join([
+        *limits, *open_, "  Rows outside the ranges and levels of training are answered with a warning.",
+    ])))  # fmt: skip
+    pages.append(Section("Monitoring", "tilth predict and tilth serve compare new rows with the training rows and warn "
+                         "of drift, of values out of range and of levels never seen."))  # fmt: skip
+    return pages
+
+
+def _done(run: Run) -> str:
+    return "".join(f" {r.done[0].upper()}{r.done[1:]}." for r in run.remedies)

@@ -1,0 +1,53 @@
+"""The time of a run: a budget for everything, shared among stages, and what each stage took."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+#: Seconds kept for pictures and pages when the budget allows it, and the share of the budget they may take at most.
+PAGES_SECONDS, PAGES_SHARE = 5.0, 0.2
+
+
+@dataclass
+class Clock:
+    """Counts from the start of a run; ``budget`` None never ends. ``now`` can be replaced, for tests."""
+
+    budget: float | None = None
+    now: Callable[[], float] = time.monotonic
+    stages: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.start = self.now()
+        #: Seconds that the fits after the contest will take, as far as is known.
+        self.owed = 0.0
+
+    @property
+    def used(self) -> float:
+        """Seconds since the start."""
+        return self.now() - self.start
+
+    @property
+    def left(self) -> float:
+        """Seconds until the pages must be written, less the fits that must still be made."""
+        if self.budget is None:
+            return math.inf
+        return self.budget - self.used - min(PAGES_SECONDS, PAGES_SHARE * self.budget) - self.owed
+
+    def until(self, share: float) -> float:
+        """Seconds until this share of the whole budget is used; never more than what is left."""
+        if self.budget is None:
+            return math.inf
+        return min(self.left, share * self.budget - self.used)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Note what a stage takes, however it ends."""
+        begin = self.now()
+        try:
+            yield
+        finally:
+            self.stages[name] = self.stages.get(name, 0.0) + self.now() - begin

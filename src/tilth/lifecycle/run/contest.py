@@ -1,0 +1,280 @@
+"""The contest: models scored on the same outer folds, first as they are, then tuned by a search inside every fold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from tilth.base import Section
+from tilth.evaluate.compare import Comparison
+from tilth.evaluate.metrics import Metric
+from tilth.evaluate.pool import Job
+from tilth.evaluate.resample import Outcome, Resampling, Trial, answer_split
+from tilth.evaluate.search.budget import OutOfTimeError, Watch
+from tilth.evaluate.search.result import SearchResult
+from tilth.evaluate.search.search import Task, first_look
+from tilth.evaluate.search.search import run as run_search
+from tilth.evaluate.search.space import space_of
+from tilth.evaluate.table import signed
+from tilth.lifecycle.run.clock import Clock
+from tilth.lifecycle.run.division import Division
+from tilth.lifecycle.run.journal import Journal
+from tilth.lifecycle.run.ladder import Rung
+
+#: Level of the interval within which a simpler model is as good: one standard error.
+ONE_STANDARD_ERROR = 0.6827
+#: Seconds below which nothing new is begun.
+LEAST_SECONDS = 0.3
+NOT_REACHED = "no time was left for it"
+
+
+@dataclass(eq=False)
+class Entry:
+    """A model of the contest: as it is, and what its search came to."""
+
+    rung: Rung
+    model: Any
+    trial: Trial
+    search: SearchResult | None = None
+    tuned: Trial | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether it was scored on every fold."""
+        return bool(self.trial.outcomes) and all(o.answers is not None for o in self.trial.outcomes)
+
+    @property
+    def failure(self) -> str:
+        """Why it was not."""
+        return "" if self.done else next((o.failure for o in self.trial.outcomes if o.failure), NOT_REACHED)
+
+    @property
+    def fit_seconds(self) -> float:
+        """What a fit takes."""
+        known = self.trial.fit_seconds[np.isfinite(self.trial.fit_seconds)]
+        return float(known.max()) if len(known) else 0.0
+
+
+@dataclass(eq=False)
+class Contest:
+    """Everything that was tried on the rows that choose a model."""
+
+    division: Division
+    metrics: tuple[Metric, ...]
+    seed: int
+    journal: Journal
+    entries: dict[str, Entry] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    #: Models that fit the data and were not entered yet.
+    waiting: list[Rung] = field(default_factory=list)
+
+    @property
+    def metric(self) -> Metric:
+        """The measure that ranks."""
+        return self.metrics[0]
+
+    # -------------------------------------------------------------------------------------------------------- trying
+
+    def try_as_given(self, rung: Rung, seconds: float) -> Entry:
+        """Score a model with the parameters it comes with on every outer fold, within so many seconds."""
+        problem, splits = self.division.develop, self.division.outer
+        model = rung.make(self.seed)
+        known = self.journal.get(rung.name, problem.classes)
+        entry = Entry(rung, model, known or Trial(rung.name))
+        self.entries[rung.name] = entry
+        if entry.done and len(entry.trial.outcomes) == len(splits):
+            return entry
+        outcomes: dict[int, Outcome] = {}
+        watch = Watch(None if math.isinf(seconds) else max(seconds, 0.0))
+        rows = max(len(s.train) for s in splits)
+        try:
+            if seconds < LEAST_SECONDS:
+                raise OutOfTimeError
+            watch.look(lambda n: first_look(model, problem, self.seed, n), rows)
+            jobs = [Job(k, answer_split, (model, problem, split, True)) for k, split in enumerate(splits)]
+            for k, found in watch.run(jobs, rows, same=True, cap=False):
+                outcomes[k] = found if isinstance(found, Outcome) else Outcome(failure=str(found))
+        except OutOfTimeError:
+            pass
+        entry.trial = Trial(
+            rung.name, [outcomes.get(k, Outcome(failure=NOT_REACHED)) for k in range(len(splits))]
+        )  # fmt: skip
+        if entry.done:
+            self.journal.put(entry.trial)
+        return entry
+
+    def tune(self, name: str, trials: int, seconds: float) -> None:
+        """Search good parameters on all rows, and again inside every outer fold for an honest score."""
+        entry, division = self.entries[name], self.division
+        task = Task(
+            entry.model, division.develop, space_of(entry.model), self.metric, "auto", trials, "one_se", self.seed
+        )
+        watch = Watch(None if math.isinf(seconds) else seconds)
+        found = run_search(
+            task, watch, inner=division.inner, outer=division.outer, resume=self.journal.search_folder(name)
+        )
+        entry.search = found
+        if found.outer is None or found.chosen is None:
+            return
+        tuned = found.outer.trials[found.name]
+        if len(tuned.outcomes) == len(division.outer) and all(o.answers is not None for o in tuned.outcomes):
+            entry.tuned = Trial(name, tuned.outcomes)
+
+    def tunable(self) -> list[str]:
+        """Models whose parameters are worth a search, the most promising first."""
+        sign = -1.0 if self.metric.higher_is_better else 1.0
+        able = {
+            n: sign * self.mean_score(e.trial)
+            for n, e in self.entries.items()
+            if e.done and not e.rung.baseline and _has_ranges(e.model)
+        }
+        return sorted((n for n, score in able.items() if not math.isnan(score)), key=lambda n: able[n])
+
+    # ------------------------------------------------------------------------------------------------------- standing
+
+    def mean_score(self, trial: Trial) -> float:
+        """The mean of the folds, without the cost of an interval."""
+        known = [self.metric.score(a) for a in trial.answers if a is not None and self.metric.serves(a)]
+        return float(np.mean(known)) if known else math.nan
+
+    def best_trial(self, entry: Entry) -> Trial:
+        """The better of a model as it is and as tuned, by the outer folds."""
+        if entry.tuned is None:
+            return entry.trial
+        ours, given = self.mean_score(entry.tuned), self.mean_score(entry.trial)
+        return entry.tuned if self.metric.better(ours, given) or ours == given else entry.trial
+
+    def is_tuned(self, name: str) -> bool:
+        """Whether the tuned form of a model stands on the board."""
+        entry = self.entries[name]
+        return entry.tuned is not None and self.best_trial(entry) is entry.tuned
+
+    def board(self) -> Comparison:
+        """All models that were scored on every fold, simplest first."""
+        standing = sorted((e for e in self.entries.values() if e.done), key=lambda e: e.rung.place)
+        trials = {e.rung.name: self.best_trial(e) for e in standing}
+        return Comparison(self._resampling(trials), self.metrics, "Zero-R")
+
+    def _resampling(self, trials: dict[str, Trial]) -> Resampling:
+        return Resampling(self.division.develop, self.division.outer, trials)
+
+    def choice(self, board: Comparison) -> str:
+        """The simplest model within one standard error of the best; Zero-R only where nothing is better."""
+        best = board.best
+        if best == board.baseline:
+            return best
+        for name in sorted(board.scores, key=lambda n: self.entries[n].rung.place):
+            if name == best:
+                break
+            if name != board.baseline and self._as_good(board, name, best):
+                return name
+        return best
+
+    def _as_good(self, board: Comparison, name: str, best: str) -> bool:
+        """Whether a model is within one standard error of the best: of the paired differences of folds, s / sqrt(J).
+
+        That is the rule of Breiman and others (1984). The wider interval of the board, which counts that training sets
+        overlap, says what is proved; a choice needs less than a proof.
+        """
+        apart = board.fold_scores(name) - board.fold_scores(best)
+        known = apart[np.isfinite(apart)]
+        if len(known) < 2:
+            gap = board.resampling.difference(name, best, self.metric, ONE_STANDARD_ERROR)
+            return gap.low <= 0 <= gap.high
+        return bool(abs(known.mean()) <= known.std(ddof=1) / math.sqrt(len(known)))
+
+    def params(self, name: str) -> dict[str, Any]:
+        """The parameters of a model that a search found, where its tuned form stands on the board."""
+        entry = self.entries[name]
+        return dict(entry.search.best_params) if entry.search is not None and self.is_tuned(name) else {}
+
+    def made(self, name: str) -> Any:
+        """The model as it stands on the board, unfitted."""
+        return clone(self.entries[name].model).set_params(**self.params(name))
+
+    def search_rows(self) -> Iterator[dict[str, Any]]:
+        """One row per search: tries, seconds, inner and outer score, gain of tuning."""
+        for name, entry in self.entries.items():
+            found = entry.search
+            if found is None:
+                continue
+            gain = found.gain() if entry.tuned is not None else None
+            stands = "tuned" if self.is_tuned(name) else "as given"
+            yield {
+                "model": name, "tries": len(found.tried), "seconds": round(found.seconds, 2),
+                "inner (optimistic)": f"{found.best.value:.3f}", "outer (honest)": "" if gain is None else str(found.score),
+                "optimism": found.optimism if gain is not None else np.nan,
+                "gain of tuning": "" if gain is None else signed(gain),
+                "stands": stands if gain is not None else "as given: no time for all folds",
+                "parameters": ", ".join(f"{k}={_short(v)}" for k, v in found.best_params.items()),
+            }  # fmt: skip
+
+
+def _has_ranges(model: Any) -> bool:
+    try:
+        return len(space_of(model)) > 0
+    except ValueError:
+        return False
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else repr(value)
+
+
+Say = Callable[[str], None]
+
+
+def enter_all(contest: Contest, rungs: list[Rung], clock: Clock, share: float, said: Say) -> None:
+    """Every model as it is, simple ones first, each with an equal part of the time that is left for this."""
+    for i, rung in enumerate(rungs):
+        left = clock.until(share)
+        # A model that is quick leaves its part to the others; none may take more than half of what is left.
+        part = left if math.isinf(left) else max(left / (len(rungs) - i), 0.5 * left)
+        entry = contest.try_as_given(rung, part)
+        if entry.done:
+            said(f"{rung.name} {contest.mean_score(entry.trial):.3f}")
+        elif rung.name not in contest.refused:
+            contest.refused[rung.name] = entry.failure
+
+
+def tune_all(contest: Contest, trials: int, clock: Clock, share: float, said: Say) -> None:
+    """Searches, the most promising model first, while time is left."""
+    waiting = contest.tunable()
+    for i, name in enumerate(waiting):
+        left = clock.until(share)
+        need = 2.0 * (len(contest.division.outer) + 1) * 3 * contest.entries[name].fit_seconds
+        if left < max(LEAST_SECONDS, need):
+            contest.notes.append(f"{name} was not tuned: {NOT_REACHED}.")
+            continue
+        # The first few get the most: a search that is cut short says little.
+        part = left if math.isinf(left) else left / min(3, len(waiting) - i)
+        try:
+            contest.tune(name, trials, part)
+        except (RuntimeError, ValueError) as error:
+            contest.notes.append(f"{name} was not tuned: {error}")
+            continue
+        said(f"{name} tuned")
+
+
+def leaderboard_section(contest: Contest, board: Comparison) -> Section:
+    """The board as a page: scores, ties and what each model costs."""
+    page = board.sections()[0]
+    full = board.leaderboard().set_index("model")
+    frame = page.frame
+    assert frame is not None
+    frame["parameters"] = ["tuned" if contest.is_tuned(n) else "as given" for n in frame["model"]]
+    frame["seconds to fit"] = [f"{full.loc[n, 'seconds to fit']:.2g}" for n in frame["model"]]
+    frame["per 1,000 answers"] = [
+        f"{1e6 * full.loc[n, 'seconds to predict'] / _tested(contest):.2g} ms" for n in frame["model"]
+    ]
+    return page
+
+
+def _tested(contest: Contest) -> float:
+    return float(np.mean([len(s.test) for s in contest.division.outer]))

@@ -1,0 +1,88 @@
+"""Which rows are learned from, which choose the model, and which are tested on once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilth.base.columns import take_rows
+from tilth.evaluate.problem import Problem, prepared
+from tilth.evaluate.splits import Split, Splits, make_splits
+from tilth.lifecycle.run.options import LEAST_ROWS_FOR_TEST, Options
+from tilth.lifecycle.run.question import Question, members, moments
+
+#: Outer folds, and from how many rows on one holdout says as much as they would.
+FOLDS, MANY_ROWS = 5, 50_000
+
+
+@dataclass(eq=False)
+class Division:
+    """``whole`` are all rows; ``develop`` those that choose; ``test`` those held back (none where rows are few).
+
+    ``outer`` splits the rows of ``develop``; ``inner`` says how the search inside each of them splits.
+    """
+
+    whole: Problem
+    develop: Problem
+    rows: NDArray[np.int64]
+    test: NDArray[np.int64]
+    outer: Splits
+    inner: Any
+    held: str
+
+    @property
+    def test_once(self) -> Splits | None:
+        """The one split that learns from all rows but those held back."""
+        if not len(self.test):
+            return None
+        return Splits(self.held, "holdout", (Split(self.rows, self.test),), self.whole.n_rows, self.outer.seed)
+
+
+def divide(question: Question, wishes: Options) -> Division:
+    """Rows held back for one test, and folds of the others; groups stay whole and time is kept."""
+    table, task = question.table, question.task
+    groups = None if wishes.groups is None else members(table.column(wishes.groups))
+    time = None if wishes.time is None else moments(table.column(wishes.time))
+    whole = prepared(
+        table, question.target, task=task, kinds=question.kinds or None, groups=groups, time=time, owner="run"
+    )
+    every = np.arange(whole.n_rows)
+    test, held = every[:0], "no rows"
+    if wishes.test_size > 0 and whole.n_rows >= LEAST_ROWS_FOR_TEST:
+        splits = make_splits(
+            "holdout", whole.target, task=task, test_size=wishes.test_size, groups=groups, time=time, seed=wishes.seed
+        )
+        # Every class must be learned from: rare ones stay among the rows that choose.
+        test, held = splits.parts[0].test, splits.name
+        if whole.classes is not None and len(np.unique(whole.target[splits.parts[0].train])) < len(whole.classes):
+            test = every[:0]
+            held = "no rows: a class would have been held back whole"
+    rows = np.setdiff1d(every, test)
+    develop = whole.subset(rows) if len(test) else whole
+    outer = _outer(develop, wishes)
+    inner = "holdout" if outer.kind == "holdout" else None if develop.n_rows < 100 else 3
+    return Division(whole, develop, rows, test, outer, inner, held)
+
+
+def _outer(problem: Problem, wishes: Options) -> Splits:
+    how: dict[str, Any] = {"groups": problem.groups, "time": problem.time, "seed": wishes.seed, "task": problem.task}
+    if wishes.folds is None and problem.n_rows > MANY_ROWS:
+        return make_splits("holdout", problem.target, test_size=0.2, **how)
+    most = problem.n_rows
+    if problem.groups is not None:
+        most = len(np.unique(problem.groups))
+    elif problem.time is not None:
+        most = len(np.unique(problem.time)) - 1
+    elif problem.task == "classification":
+        present = np.bincount(problem.target)
+        most = max(2, int(present[present > 0].min()))
+    folds = wishes.folds or max(2, min(FOLDS if problem.n_rows >= 100 else 10, most))
+    return make_splits("auto", problem.target, folds=folds, **how)
+
+
+def subtable(question: Question, rows: NDArray[np.int64]) -> Any:
+    """Some rows of the table, all columns."""
+    return take_rows(question.table, rows)

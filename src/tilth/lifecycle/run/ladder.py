@@ -1,0 +1,145 @@
+"""The models of a contest, simplest first, and why others are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tilth.data.schema import Schema
+from tilth.errors import SchemaError
+from tilth.models.catalogue import estimator_class
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A model of the contest: its name for people, its class, and the parameters it starts from.
+
+    ``baseline`` rungs are scored as they are and never tuned; ``place`` says how simple a model is, 0 the simplest.
+    """
+
+    name: str
+    model: str
+    place: int
+    params: Mapping[str, Any] = field(default_factory=dict)
+    baseline: bool = False
+
+    def make(self, seed: int) -> Any:
+        """The model, unfitted: prepared for missing values in any column, numbers on one scale where that matters."""
+        cls = estimator_class(self.model)
+        made = cls(**self.params)
+        known = made.get_params(deep=False)
+        if "random_state" in known:
+            made.set_params(random_state=seed)
+        if "missing" in known and not cls.accepts.missing and "missing" not in self.params:
+            made.set_params(missing="ready")
+        if "scale" in known and "scale" not in self.params:
+            made.set_params(scale="standard")
+        return made
+
+
+#: (name, class, baseline), simplest first. The order is also the order of trying: simple models are quick.
+_CLASSES: tuple[tuple[str, str, bool], ...] = (
+    ("Zero-R", "ZeroRClassifier", True),
+    ("One-R", "OneRClassifier", True),
+    ("Naive Bayes", "NaiveBayes", False),
+    ("Logistic regression", "LogisticRegression", False),
+    ("Least-squares classifier", "LeastSquaresClassifier", False),
+    ("Linear SVM", "LinearSVC", False),
+    ("C4.5 tree", "C45", False),
+    ("CART tree", "CART", False),
+    ("Boosted stumps (AdaBoost)", "AdaBoostClassifier", False),
+    ("Random forest", "RandomForestClassifier", False),
+    ("Extra trees", "ExtraTreesClassifier", False),
+    ("Gradient boosting", "GradientBoostingClassifier", False),
+)
+_NUMBERS: tuple[tuple[str, str, bool], ...] = (
+    ("Zero-R", "ZeroRRegressor", True),
+    ("Ridge regression", "Ridge", False),
+    ("Elastic net", "ElasticNet", False),
+    ("Huber regression", "HuberRegressor", False),
+    ("Poisson regression", "PoissonRegressor", False),
+    ("Gamma regression", "GammaRegressor", False),
+    ("CART tree", "CARTRegressor", False),
+    ("Boosted trees (AdaBoost)", "AdaBoostRegressor", False),
+    ("Random forest", "RandomForestRegressor", False),
+    ("Extra trees", "ExtraTreesRegressor", False),
+    ("Gradient boosting", "GradientBoostingRegressor", False),
+)
+
+#: Predictors that are no candidates by themselves, and why; any of them can be asked for by name.
+LEFT_OUT: dict[str, str] = {
+    "GaussianNB": "the naive Bayes of the contest takes all kinds of columns",
+    "CategoricalNB": "the naive Bayes of the contest takes all kinds of columns",
+    "MultinomialNB": "for counts of words",
+    "BernoulliNB": "for words that are there or not",
+    "LinearRegression": "ridge regression without its penalty",
+    "TweedieRegressor": "Poisson and gamma regression are its usual members",
+    "Lasso": "the elastic net with one kind of penalty",
+    "LassoCV": "the elastic net is tuned by the contest itself",
+    "ElasticNetCV": "the elastic net is tuned by the contest itself",
+    "BestSubset": "its time doubles with every column",
+    "LogLinear": "logistic regression in another form",
+    "BayesianRidge": "ridge regression that finds its own penalty",
+    "LeastAbsoluteDeviations": "Huber regression lies between it and least squares",
+    "QuantileRegressor": "answers a quantile, not the mean",
+    "PolynomialRegression": "its number of columns explodes; trees find products by themselves",
+    "BasisRegression": "needs a basis to be chosen",
+    "LinearRegressor": "the general form of the linear models of the contest",
+    "LinearClassifier": "the general form of the linear models of the contest",
+    "BinaryRegression": "the general form of logistic and probit regression",
+    "ProbitRegression": "as logistic regression, with another link",
+    "Perceptron": "gives no probabilities and does not settle on classes that overlap",
+    "Pocket": "gives no probabilities",
+    "LinearSVR": "Huber regression is as robust",
+    "RankingSVM": "for rankings",
+    "DecisionStump": "One-R says as much",
+    "ID3": "C4.5 is what became of it",
+    "DecisionTreeClassifier": "CART is this tree, pruned",
+    "DecisionTreeRegressor": "CART is this tree, pruned",
+    "GradientBoostingRanker": "for rankings",
+    "ThresholdClassifier": "put around the chosen model where costs are given",
+    "CalibratedClassifier": "put around a model",
+    "ConformalRegressor": "put around a model",
+    "ConformalClassifier": "put around a model",
+    "TunedClassifier": "the contest tunes its models itself",
+    "TunedRegressor": "the contest tunes its models itself",
+}
+
+
+def rungs(task: str, wanted: tuple[str, ...] = ()) -> list[Rung]:
+    """The models of a task, simplest first; ``wanted`` are class names: these only, beside the baselines."""
+    known = [Rung(n, m, i, baseline=b) for i, (n, m, b) in enumerate(_CLASSES if task == "classification" else _NUMBERS)]
+    if not wanted:
+        return known
+    concept = "classification" if task == "classification" else "regression"
+    chosen = [r for r in known if r.baseline or r.model in wanted]
+    for name in wanted:
+        if estimator_class(name).card.traits.concept != concept:
+            raise ValueError(f"run: {name} is no model for {task}; `tilth models` says what each is for.")
+        if not any(r.model == name for r in chosen):
+            chosen.append(Rung(name, name, len(known) + len(chosen)))
+    return chosen
+
+
+def fitting(ladder: list[Rung], schema: Schema, target: Any) -> Iterator[tuple[Rung, str]]:
+    """Each rung with why it cannot be tried on these data; an empty reason means that it can."""
+    for rung in ladder:
+        yield rung, _refusal(rung, schema, target)
+
+
+def _refusal(rung: Rung, schema: Schema, target: Any) -> str:
+    cls = estimator_class(rung.model)
+    if rung.model == "PoissonRegressor" and (target.min() < 0 or not np.array_equal(target, np.floor(target))):
+        return "for counts: whole numbers from 0"
+    if rung.model == "GammaRegressor" and target.min() <= 0:
+        return "for amounts above 0"
+    if cls.accepts.nonnegative and any(c.low < 0 for c in schema.features):
+        return "a column has values below 0"
+    try:
+        cls()._plan(schema)
+    except SchemaError as error:
+        return str(error)
+    return ""

@@ -1,0 +1,137 @@
+"""The first stages: the question, what is wrong with the data, what the columns are, which rows do what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from tilth.base import Section
+from tilth.base.target import split_target
+from tilth.data.convert import plan
+from tilth.data.infer import infer
+from tilth.lifecycle.run import remedies
+from tilth.lifecycle.run.division import divide
+from tilth.lifecycle.run.record import Run
+from tilth.models.catalogue import estimator_class
+from tilth.quality import profile
+from tilth.quality.finding import count, listed
+
+
+def ask(run: Run) -> Iterable[Section]:
+    """The question as task, performance and experience."""
+    question = run.question
+    table, target = question.table, question.target
+    others = sum(n != target and question.kinds.get(n) != "aside" for n in table.names)
+    metric = run.metrics()[0]
+    values = np.asarray(split_target(table, target, "run")[1])
+    if run.task == "classification":
+        labels, counts = np.unique(values, return_counts=True)
+        task = f"predict {target} ({listed(labels.tolist())}) from {count(others, 'column')}"
+        measure = f"{metric.name} on rows not learned from, beside Zero-R, the most frequent class"
+        first = f"always {labels.tolist()[counts.argmax()]!r} is right in {100 * counts.max() / len(values):.1f} %"
+    else:
+        task = f"predict the number {target} ({values.min():g} to {values.max():g}) from {count(others, 'column')}"
+        measure = f"{metric.name} on rows not learned from, beside Zero-R, the mean"
+        first = f"always {values.mean():.4g} is wrong by {values.std():.4g} (RMSE)"
+    rows = [
+        f"  task         {task}",
+        f"  performance  {measure}",
+        f"  experience   {count(table.n_rows, 'row')} of {run.name}",
+    ]
+    run.say("question", f"{task}; {count(table.n_rows, 'row')}; {first}")
+    text = "\n".join(rows) + f"\n\nThis is {run.task}, {question.reason}. {metric.name}: {metric.meaning}."
+    yield Section("Question", "\n\n".join([text, *(["\n".join(run.notes)] if run.notes else [])]))
+    if question.card is not None:
+        card = question.card
+        yield Section("About the table", f"{card.title}. Source: {card.source}.", advice=card.cautions)
+
+
+def examine(run: Run) -> Iterable[Section]:
+    """What is wrong with the data, and what was done about it."""
+    question = run.question
+    run.profile = profile(question.table, question.target, kinds=question.kinds or None)
+    if not run.options.as_is:
+        run.remedies = remedies.apply(question, run.profile.findings, run.options.trust)
+    found = run.profile.frame()
+    serious = run.unsettled()
+    light = "bad" if serious else "warn" if len(found) else "good"
+    parts = []
+    if run.remedies:
+        done = "\n".join(f"  {r.code}  {r.done} ({r.undo})" for r in run.remedies)
+        parts.append(Section("What was done about it", done))
+    worst = "; ".join(f.title for f in run.profile.of("serious")[:2]) or f"{count(len(found), 'finding')}, none serious"
+    run.say("data", worst + (f"; {len(run.remedies)} dealt with" if run.remedies else ""))
+    first = next(iter(serious), None)
+    yield Section(
+        "Data quality", run.profile.verdict(), found if len(found) else None, advice=first.advice if first else "",
+        light=light, parts=[*parts, *_overview(run)],
+    )  # fmt: skip
+
+
+def _overview(run: Run) -> list[Section]:
+    from tilth.quality.overview import overview
+
+    return overview(run.question.table, run.target, kinds=run.kinds or None).sections()
+
+
+def look(run: Run) -> Iterable[Section]:
+    """What each column was taken for and why, and what will be done with it."""
+    run.schema = infer(run.question.table.without(run.target), run.kinds or None)
+    roles = [c.role for c in run.schema]
+    kinds: dict[str, int] = {}
+    for column in run.schema:
+        word = "left out" if column.role == "aside" else column.kind.name
+        kinds[word] = kinds.get(word, 0) + 1
+    run.say("columns", ", ".join(f"{n} {k}" for k, n in kinds.items()))
+    if all(r == "aside" for r in roles):
+        from tilth.lifecycle.source import SourceError
+
+        raise SourceError(
+            f"No column of {run.name} is left to learn from: each is constant, an identifier or was set aside. "
+            "Run with --as-is, or name kinds with --kinds."
+        )
+    hardest = "LogisticRegression" if run.task == "classification" else "Ridge"
+    steps = Section(
+        "Preparation", "What a linear model needs done first; models that take the columns as they are skip it. All of "
+        f"it is learned inside each training part.\n\n{plan(run.schema, estimator_class(hardest).accepts, owner=hardest)}",
+        folded=True,
+    )  # fmt: skip
+    yield Section(
+        "Columns",
+        "What each column was taken for, and why.",
+        run.schema.frame(),
+        advice="Where this is wrong: --kinds column=nominal, --kinds 'size=small<mid<large', --kinds column=aside.",
+        parts=[steps],
+    )
+
+
+def divide_rows(run: Run) -> Iterable[Section]:
+    """Rows that are held back, and folds of the others."""
+    run.division = found = divide(run.question, run.options)
+    n, wishes = found.whole.n_rows, run.options
+    if wishes.positive is not None and run.task == "classification":
+        labels = (found.whole.classes if found.whole.classes is not None else np.array([])).tolist()
+        if str(wishes.positive) not in map(str, labels):
+            from tilth.errors import SchemaError
+
+            raise SchemaError(f"There is no class {wishes.positive!r} in {run.target!r}; there are {listed(labels)}.")
+    if len(found.test):
+        held = (
+            f"{count(len(found.test), 'row')} are held back and tested on once, at the end ({found.held}); the other "
+            f"{len(found.rows)} choose the model by {found.outer.name}, with a search inside every part."
+        )
+    else:
+        why = "no test was asked for" if wishes.test_size == 0 else f"{count(n, 'row')} are too few to hold some back"
+        held = f"No rows are held back: {why}. The model is chosen and scored by {found.outer.name}."
+    kept = []
+    if wishes.groups is not None:
+        kept.append(f"Rows of the same {wishes.groups} are never torn apart.")
+    if wishes.time is not None:
+        kept.append(f"Later rows (by {wishes.time}) are tested by models of earlier ones.")
+    run.say("split", f"{len(found.rows)} rows choose by {found.outer.name}; {len(found.test)} held back")
+    words = f"{held} {' '.join(kept)}".strip()
+    yield Section(
+        "Split", f"{words}\n\nEverything learned, conversions too, is learned from training rows alone.",
+        light="" if len(found.test) else "warn",
+    )  # fmt: skip

@@ -1,0 +1,70 @@
+"""The last stages: the model fitted on all rows, and how to use it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from sklearn.base import clone
+
+from tilth.base import Section
+from tilth.lifecycle.run.record import Run
+from tilth.lifecycle.run.script import call_text
+from tilth.quality.finding import count
+
+
+def final_model(made: Any, kinds: dict[str, Any], costs: Any, positive: Any, seed: int) -> Any:
+    """A model as it is fitted on all rows: with the kinds of the run, and the threshold that costs ask for."""
+    made = clone(made).set_params(kinds=kinds or None)
+    if not costs or positive is None:
+        return made
+    from tilth.models.decide.threshold import ThresholdClassifier
+
+    return ThresholdClassifier(estimator=made, costs=dict(costs), positive=positive, random_state=seed)
+
+
+def model(run: Run) -> Iterable[Section]:
+    """The chosen model, learned from all rows; its score stays that of models that had not seen the tested rows."""
+    assert run.contest is not None and run.chosen is not None
+    costs = None if run.chosen == "Zero-R" else run.options.costs
+    made = final_model(run.contest.made(run.chosen), run.kinds, costs, run.positive, run.options.seed)
+    run.model = clone(made).fit(run.question.table, run.target)
+    run.clock.owed = 0.0
+    n = run.question.table.n_rows
+    held = " those held back among them," if run.test is not None else ""
+    run.say("model", f"{run.model_name} fitted on all {count(n, 'row')}")
+    yield Section(
+        "Model",
+        f"{run.model_name} ({type(run.model).__name__}), fitted on all {count(n, 'row')},{held} after everything was "
+        "chosen and scored. Its score on new rows is the estimate above; its score on its own training rows would be "
+        "optimistic.",
+        code=call_text(made),
+        parts=_picture(run),
+    )
+
+
+def _picture(run: Run) -> list[Section]:
+    """The model as a picture, where it has one: the tree, the weights, the rule."""
+    inner = getattr(run.model, "estimator_", run.model)
+    return [Section("Picture of the model", figure=inner.plot)] if hasattr(inner, "plot") else []
+
+
+def use(run: Run) -> Iterable[Section]:
+    """What to type next."""
+    folder = "tilth-run" if run.folder is None else str(run.folder)
+    code = "\n".join([
+        f"tilth predict {folder}/model.tilth new.csv --proba --explain > answers.csv",
+        f"tilth serve {folder}/model.tilth --port 8000",
+        f"tilth show {folder}/model.tilth",
+        f"python {folder}/train.py   # the same model without the workbench",
+        f"tilth replay {folder}/run.json",
+    ])  # fmt: skip
+    run.say("use", f"tilth predict {folder}/model.tilth new.csv --proba")
+    yield Section(
+        "Use",
+        "New rows are checked against the training rows when they are predicted: columns that are not there, levels "
+        "never seen, numbers out of range, shares that have drifted. Score the model again when labels come in, and run "
+        "again when it warns.",
+        code=code,
+    )
+

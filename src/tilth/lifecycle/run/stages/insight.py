@@ -1,0 +1,280 @@
+"""The stages that look at the chosen model: learning, explanation, errors, decisions, fairness, doubts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from tilth.base import Section
+from tilth.base.columns import take_rows
+from tilth.evaluate.answers import Answers
+from tilth.evaluate.calibration import calibration
+from tilth.evaluate.curves import learning_curve
+from tilth.evaluate.threshold import choose_threshold
+from tilth.lifecycle.run.question import words_of
+from tilth.lifecycle.run.record import Run
+from tilth.quality.finding import listed, plain
+
+#: Shares of the budget until which curves are drawn, and the model explained.
+LEARN_UNTIL, EXPLAIN_UNTIL = 0.8, 0.9
+#: Rows that an explanation looks at.
+EXPLAINED_ROWS = 2000
+#: Sizes of a learning curve as shares of the training rows, and what they cost together in fits of all rows.
+SIZES = (0.1, 0.18, 0.32, 0.56, 1.0)
+FOLDS = 5
+_LIGHT = {"fine": "good", "overfit": "warn", "underfit": "warn"}
+#: Rows shown as cards, and the reasons and cells on one of them.
+MOST_CARDS, MOST_REASONS, MOST_CELLS = 8, 8, 12
+_STRANGE = {"confident": "surely wrong", "surprising": "surprising", "labels": "label in doubt"}
+#: Thresholds that a reader can choose among in the report.
+MOST_THRESHOLDS = 200
+
+
+def learning(run: Run) -> Iterable[Section]:
+    """Does the model learn too little or too much, and would more rows help?"""
+    contest, division = run.contest, run.division
+    assert contest is not None and division is not None and run.chosen is not None and run.scores is not None
+    problem, fit = division.develop, contest.entries[run.chosen].fit_seconds
+    left = run.clock.until(LEARN_UNTIL)
+    per_split = 1.5 * sum(SIZES) * fit
+    folds = FOLDS if FOLDS * per_split <= left else 1 if per_split <= left else 0
+    if not folds:
+        run.skipped["learning"] = f"a learning curve takes about {FOLDS * per_split:.0f} s, and {max(left, 0):.0f} s were left"
+        return
+    how: dict[str, Any] = {"folds": _folds(run)} if folds > 1 else {"split": "holdout"}
+    best = run.scores.scores[run.scores.best][run.metric.name].value
+    run.curve = learning_curve(
+        contest.made(run.chosen), problem.given, problem.labels, sizes=list(SIZES), metric=run.metric, reference=best,
+        groups=problem.groups, time=problem.time, kinds=run.kinds or None, seed=run.options.seed, workers=1, **how,
+    )  # fmt: skip
+    run.curve.model = run.model_name
+    found = run.curve.diagnosis
+    pages = run.curve.sections()
+    parts = found.sections()
+    if folds > 1:
+        parts += run.curve.more_rows().sections()
+    page = pages[0]
+    page.parts, page.light = parts, _LIGHT.get(found.verdict, "warn")
+    run.say("learning", f"{found.verdict}: {found.because}")
+    yield page
+
+
+def _folds(run: Run) -> int | None:
+    assert run.division is not None
+    problem = run.division.develop
+    return None if problem.groups is not None or problem.time is not None else min(FOLDS, len(run.division.outer))
+
+
+def _sample(run: Run) -> tuple[Any, Any, Any]:
+    """Rows that the witness did not learn from, as table, labels and row numbers of the whole."""
+    division, witness = run.division, run.witness
+    assert division is not None and witness is not None
+    problem = division.whole if len(division.test) else division.develop
+    rows = witness.rows
+    if len(rows) > EXPLAINED_ROWS:
+        rows = np.sort(np.random.default_rng([run.options.seed, 7]).choice(rows, EXPLAINED_ROWS, replace=False))
+    return take_rows(problem.raw, rows), problem.labels[rows], rows
+
+
+def explanation(run: Run) -> Iterable[Section]:
+    """Which columns matter, how they act, and the model in short."""
+    from tilth.explain import partial_dependence, permutation_importance, surrogate
+
+    if run.chosen == "Zero-R" or run.witness is None:
+        run.skipped["explanation"] = "Zero-R looks at no column"
+        return
+    table, labels, _ = _sample(run)
+    model = run.witness.model
+    left = run.clock.until(EXPLAIN_UNTIL)
+    run.importance = permutation_importance(
+        model, table, labels, metric=run.metric, seed=run.options.seed, seconds=None if math.isinf(left) else left / 2
+    )
+    page, *parts = run.importance.sections()
+    if run.clock.until(EXPLAIN_UNTIL) > 0:
+        parts += partial_dependence(model, table, importance=run.importance, seed=run.options.seed).sections()
+    if run.clock.until(EXPLAIN_UNTIL) > 0:
+        parts += surrogate(model, table, seed=run.options.seed).sections()
+    page.parts = parts
+    page.title = "Explanation"
+    run.say("explanation", run.importance.verdict())
+    yield page
+
+
+def errors(run: Run) -> Iterable[Section]:
+    """The rows that are most wrong and most surprising, with reasons, and segments where the model is weak."""
+    from tilth.evaluate.segments import segments
+    from tilth.evaluate.wrong_rows import wrong_rows
+
+    if run.witness is None or run.division is None or run.contest is None or run.chosen is None:
+        return
+    # Out-of-fold answers: more rows than the test has, and none of them learned from.
+    answers, rows = out_of_fold(run)
+    table, numbers = run.division.whole.raw, run.division.rows[rows]
+    wrong = wrong_rows(answers, table, rows=numbers)
+    weak = segments(answers, take_rows(table, numbers), kinds=run.kinds or None, seed=run.options.seed)
+    page, *parts = wrong.sections()
+    control = _cards(run, wrong)
+    if control is not None:
+        parts.insert(0, Section("One by one", "The strangest rows, and what spoke for the answer.", control=control))
+    page.parts = [*parts, *weak.sections()]
+    page.title = "Errors"
+    run.say("errors", f"{wrong.verdict()} {weak.verdict()}")
+    yield page
+
+
+def out_of_fold(run: Run) -> tuple[Answers, Any]:
+    """Answers of the chosen model for rows of the contest it had not seen, and which rows these are."""
+    assert run.contest is not None and run.division is not None and run.chosen is not None
+    trial = run.contest.best_trial(run.contest.entries[run.chosen])
+    both = [(a, s.test) for a, s in zip(trial.answers, run.division.outer, strict=True) if a is not None]
+    return Answers.join([a for a, _ in both]), np.concatenate([rows for _, rows in both])
+
+
+def _cards(run: Run, wrong: Any) -> dict[str, Any] | None:
+    """The strangest rows as cards, each with the reasons for its answer."""
+    from tilth.explain import explain_rows
+
+    assert run.division is not None and run.witness is not None
+    frame = wrong.frame().drop_duplicates("row").head(MOST_CARDS)
+    if not len(frame):
+        return None
+    numbers = frame["row"].to_numpy()
+    table = take_rows(run.division.whole.raw, numbers)
+    told = explain_rows(run.witness.model, table, background=_sample(run)[0], seed=run.options.seed)
+    facts = [c for c in frame.columns if c not in (*table.names, "list", "row")]
+    cards = []
+    for i, number in enumerate(numbers):
+        amounts, _, unit = told.reasons(i)
+        cells = {n: plain(words_of(table.column(n))[i]) for n in told.columns}
+        order = np.argsort(-np.abs(amounts), kind="stable")[:MOST_REASONS]
+        cards.append({
+            "title": f"Row {number}: {_STRANGE[frame['list'].iloc[i]]}",
+            "text": f"What each column adds to the {unit}.",
+            "light": "bad" if frame["list"].iloc[i] == "confident" else "warn",
+            "facts": {c: _fact(frame[c].iloc[i]) for c in facts}, "cells": cells,
+            "reasons": [{"column": told.columns[j], "value": cells[told.columns[j]], "amount": float(amounts[j])}
+                        for j in order if amounts[j] != 0],
+        })  # fmt: skip
+    return {"kind": "rows", "rows": cards, "columns": list(told.columns)[:MOST_CELLS]}
+
+
+def _fact(value: Any) -> str:
+    found = plain(value)
+    return f"{found:.4g}" if isinstance(found, float) else "" if found is None else str(found)
+
+
+def decisions(run: Run) -> Iterable[Section]:
+    """Can the probabilities be believed, and where should yes begin?"""
+    if run.task != "classification" or run.division is None or run.chosen in (None, "Zero-R"):
+        return
+    answers, rows = out_of_fold(run)
+    classes = answers.classes
+    assert classes is not None
+    if answers.probability is None:
+        run.skipped["decisions"] = f"{run.chosen} gives no probabilities"
+        return
+    groups = None if run.division.develop.groups is None else run.division.develop.groups[rows]
+    true = classes[answers.true]
+    yes = run.positive
+    two = len(classes) == 2
+    run.calibration = calibration(
+        true, answers.probability, of=yes if two else None, classes=classes.tolist(), groups=groups,
+        seed=run.options.seed,
+    )  # fmt: skip
+    page, *parts = run.calibration.sections()
+    page.light = "good" if run.calibration.kind == "calibrated" else "warn"
+    said = run.calibration.verdict
+    if two:
+        score = answers.probability[:, classes.tolist().index(yes)]
+        costs = dict(run.options.costs) if run.options.costs else {"fp": 1.0, "fn": 1.0}
+        run.threshold = choose_threshold(true, score, costs=costs, positive=yes, groups=groups, seed=run.options.seed)
+        place = run.threshold.sections()
+        place[0].control = _slider(true == yes, score, float(run.threshold.threshold.value), str(yes), costs)
+        if not run.options.costs:
+            place[0].advice = (
+                "Both mistakes count alike here. Say what they cost with --cost fp=1,fn=5, or try it with the slider."
+            )
+        parts += place
+        said += f" {run.threshold.verdict}"
+    page.title, page.parts = "Probabilities and decisions", parts
+    run.say("decisions", said)
+    yield page
+
+
+def _slider(yes: Any, score: Any, chosen: float, name: str, costs: dict[str, float]) -> dict[str, Any]:
+    """Counts of right and wrong answers at up to 200 thresholds."""
+    places = np.unique(np.quantile(score, np.linspace(0, 1, MOST_THRESHOLDS - 1)))
+    at = np.unique(np.append(places, chosen))
+    said = score[:, None] >= at[None, :]
+    tp, fp = (said & yes[:, None]).sum(axis=0), (said & ~yes[:, None]).sum(axis=0)
+    return {
+        "kind": "threshold", "thresholds": np.round(at, 6).tolist(), "tp": tp.tolist(), "fp": fp.tolist(),
+        "fn": (yes.sum() - tp).tolist(), "tn": ((~yes).sum() - fp).tolist(), "n": len(yes), "chosen": chosen,
+        "positive": name, "cost": {"fp": costs.get("fp", 1.0), "fn": costs.get("fn", 1.0)},
+    }  # fmt: skip
+
+
+def fairness(run: Run) -> Iterable[Section]:
+    """Who bears the errors, where sensitive columns were named."""
+    if not run.options.sensitive or run.witness is None or run.division is None:
+        return
+    from tilth.evaluate.groups import by_group
+    from tilth.evaluate.proxies import proxies
+
+    answers, rows = out_of_fold(run)
+    numbers = run.division.rows[rows]
+    table = run.question.table
+    sensitive = {n: words_of(table.column(n))[numbers] for n in run.options.sensitive}
+    run.fairness = by_group(answers, sensitive, positive=run.positive)
+    page, *parts = run.fairness.sections()
+    others = take_rows(table.without(run.target), numbers)
+    for found in proxies(others, list(run.options.sensitive), kinds=_learned_kinds(run), seed=run.options.seed):
+        parts += found.sections()
+    page.title, page.parts = "Fairness", parts
+    run.say("fairness", run.fairness.verdict())
+    yield page
+
+
+def _learned_kinds(run: Run) -> dict[str, Any] | None:
+    """Kinds as told; sensitive columns are looked at here, though not learned from."""
+    return {n: k for n, k in run.kinds.items() if n not in run.options.sensitive} or None
+
+
+def doubts(run: Run) -> Iterable[Section]:
+    """Assumptions of the chosen model, what was warned of, and whether the score can be believed."""
+    from tilth.evaluate.audit import audit
+    from tilth.lifecycle.run.contest import Entry
+
+    contest, division = run.contest, run.division
+    assert contest is not None and division is not None and run.chosen is not None
+    entry: Entry = contest.entries[run.chosen]
+    parts = []
+    # The checks refit: with a model that is quick they say the same of the data.
+    checked = run.chosen if entry.fit_seconds < 0.05 else next(
+        (n for n in ("Naive Bayes", "Ridge regression") if n in contest.entries and contest.entries[n].done), "Zero-R"
+    )  # fmt: skip
+    if run.clock.left > max(3.0, 60 * contest.entries[checked].fit_seconds):
+        # Columns that are left out say nothing about what was learned.
+        table = division.develop.raw
+        for name in [n for n, k in run.kinds.items() if k == "aside" and n in table.names]:
+            table = table.without(name)
+        told = {n: k for n, k in run.kinds.items() if k != "aside"}
+        run.audit = audit(
+            contest.made(checked), table, division.develop.labels, groups=division.develop.groups,
+            time=division.develop.time, kinds=told or None, seed=run.options.seed,
+        )  # fmt: skip
+        parts += run.audit.sections(all=False)[:1]
+    else:
+        run.skipped["doubts"] = "no time was left for the checks that refit"
+    card = entry.model.card
+    rows = [f"  {a.text}" + (f" If not: {a.consequence}" if a.consequence else "") for a in card.assumptions]
+    assumed = f"{run.chosen} takes for granted:\n\n" + "\n".join(rows) if rows else f"{run.chosen} takes nothing for granted."
+    heard = entry.trial.notes()
+    warned = "\n\n".join(["Warnings of its fits:", "\n".join(f"  {h}" for h in heard)]) if heard else ""
+    worst = run.audit.worst if run.audit is not None else None
+    light = "good" if worst is None or worst.severity == "info" else "bad" if worst.severity == "serious" else "warn"
+    run.say("doubts", run.audit.verdict() if run.audit is not None else listed([a.text for a in card.assumptions], 2))
+    yield Section("Assumptions and warnings", "\n\n".join(t for t in (assumed, warned) if t), parts=parts, light=light)

@@ -1,0 +1,220 @@
+"""The stages that try models: baselines, candidates, tuning, the choice, the one test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from tilth.base import Section
+from tilth.base.target import split_target
+from tilth.evaluate.compare import compare
+from tilth.evaluate.confusion import confusion
+from tilth.evaluate.resample import resample
+from tilth.evaluate.roc import precision_recall, roc
+from tilth.evaluate.splits import Splits
+from tilth.evaluate.table import Scores, signed, zero_r
+from tilth.lifecycle.run.contest import Contest, enter_all, leaderboard_section, tune_all
+from tilth.lifecycle.run.journal import WORK, Journal
+from tilth.lifecycle.run.ladder import LEFT_OUT, Rung, fitting, rungs
+from tilth.lifecycle.run.record import Run, Witness
+from tilth.models.catalogue import estimator_class
+from tilth.models.rules.one_r import OneRClassifier
+from tilth.quality.finding import count, listed
+
+#: Shares of the budget until which models are tried as they are, and tuned.
+ENTER_UNTIL, TUNE_UNTIL = 0.4, 0.65
+#: The models that every other must beat, and the two to begin with.
+FIRST = ("Zero-R", "One-R", "Naive Bayes", "Logistic regression", "Ridge regression")
+_RULE_LINES = 20
+
+
+def baselines(run: Run) -> Iterable[Section]:
+    """Zero-R, One-R, and a model of each simple kind."""
+    division, wishes = run.division, run.options
+    assert division is not None and run.schema is not None
+    folder = None if run.folder is None else Path(run.folder) / WORK
+    journal = Journal.open(folder, division.develop, division.outer, wishes.seed, resume=run.resume)
+    run.contest = contest = Contest(division, run.metrics(), wishes.seed, journal)
+    target = np.asarray(split_target(run.question.table, run.target, "run")[1])
+    ladder = []
+    for rung, refusal in fitting(rungs(run.task, wishes.models), run.schema, target):
+        if refusal:
+            contest.refused[rung.name] = refusal
+        else:
+            ladder.append(rung)
+    first = [r for r in ladder if r.name in FIRST and (r.baseline or not wishes.models or r.model in wishes.models)]
+    heard: list[str] = []
+    enter_all(contest, first, run.clock, ENTER_UNTIL, heard.append)
+    run.say("baselines", f"{contest.metric.name}: {', '.join(heard)}")
+    if not contest.entries["Zero-R"].done:
+        raise RuntimeError(f"Zero-R could not be scored: {contest.entries['Zero-R'].failure}")
+    contest.waiting = [r for r in ladder if r not in first]
+    board = contest.board()
+    parts = _rule(run)
+    yield Section(
+        "Baselines", "What any model must beat: Zero-R looks at no column, One-R at one. Then two models to begin with.",
+        board.short_frame(), parts=parts,
+    )  # fmt: skip
+
+
+def _rule(run: Run) -> list[Section]:
+    """The rule of One-R in words."""
+    assert run.contest is not None and run.division is not None
+    if run.task != "classification" or not run.contest.entries.get("One-R"):
+        return []
+    rule = OneRClassifier(kinds=run.kinds or None).fit(run.division.develop.given, run.division.develop.labels)
+    lines = [f"  {line}" for line in rule.rules().split("\n")]
+    more = [f"  and {len(lines) - _RULE_LINES} more branches"] if len(lines) > _RULE_LINES else []
+    return [Section("The rule of One-R", "\n".join(lines[:_RULE_LINES] + more))]
+
+
+def candidates(run: Run) -> Iterable[Section]:
+    """All other models that fit the data, as they come, simple ones first."""
+    assert run.contest is not None
+    heard: list[str] = []
+    enter_all(run.contest, run.contest.waiting, run.clock, ENTER_UNTIL, heard.append)
+    if heard:
+        run.say("candidates", ", ".join(heard))
+    return []
+
+
+def tuning(run: Run) -> Iterable[Section]:
+    """Searches inside every fold, the most promising model first."""
+    assert run.contest is not None
+    heard: list[str] = []
+    tune_all(run.contest, run.options.trials, run.clock, TUNE_UNTIL, heard.append)
+    tries = sum(len(e.search.tried) for e in run.contest.entries.values() if e.search is not None)
+    run.say("tuning", f"{count(tries, 'try', 'tries')}: {', '.join(heard) or 'no time for a search'}")
+    return []
+
+
+def choose(run: Run) -> Iterable[Section]:
+    """The leaderboard, and the simplest model within one standard error of the best."""
+    import pandas as pd
+
+    contest = run.contest
+    assert contest is not None
+    run.scores = board = contest.board()
+    run.chosen = chosen = contest.choice(board)
+    best = board.best
+    if chosen == best:
+        why = f"{run.model_name} is chosen: it has the best score, and no simpler model is within one standard error."
+        if chosen == board.baseline:
+            why = "No model has a better score than Zero-R, so Zero-R is kept: collect other columns or more rows."
+    else:
+        gap = board.resampling.difference(chosen, best, contest.metric)
+        why = f"{run.model_name} is chosen: the simplest within one standard error of {best} ({signed(gap)})."
+    ties = [n for n in board.ties if n != best]
+    tied = f" Ties with {best}: {listed(ties)}." if ties else ""
+    run.say("choice", f"{why} {board.main.name} {board.scores[chosen][board.main.name]}")
+    page = leaderboard_section(contest, board)
+    page.text = f"{why}{tied}\n\n{page.text}"
+    parts = list(board.sections()[1:])
+    for part in parts:
+        part.folded = True
+    searched = pd.DataFrame(list(contest.search_rows()))
+    if len(searched):
+        parts.insert(0, Section(
+            "Tuning", "The inner score chose the parameters and is too good; the outer one comes from rows that no "
+            "search saw. Models are tuned by their inner folds alone.\n\n" + "\n".join(contest.notes), searched,
+        ))  # fmt: skip
+    out = pd.DataFrame(
+        [(n, why) for n, why in contest.refused.items()]
+        + [(n, why) for n, why in LEFT_OUT.items() if not run.options.models and _is_of(n, run.task)],
+        columns=["model", "why it was not tried"],
+    )
+    parts.append(Section("Not tried", frame=out, advice="Any of them by name: --models NAME.", folded=True))
+    page.parts = parts
+    yield page
+
+
+def _is_of(name: str, task: str) -> bool:
+    return bool(estimator_class(name).card.traits.concept == task)
+
+
+def price_of_suspects(run: Run) -> Iterable[Section]:
+    """What the score would have been with the columns that look like a leak."""
+    suspects = [n for r in run.remedies if r.code == "Q504" for n in r.columns]
+    if not suspects:
+        return
+    assert run.scores is not None
+    told = {n: k for n, k in run.kinds.items() if n not in suspects}
+    division = run.division
+    assert division is not None
+    simple = [r for r in rungs(run.task) if r.name in FIRST[1:]]
+    run.price = compare(
+        {r.name: r.make(run.options.seed) for r in simple}, division.develop.given, division.develop.labels,
+        split=division.outer, kinds=told or None, metrics=run.metrics(), beside=False, seed=run.options.seed,
+    )  # fmt: skip
+    name = run.metric.name
+    best = run.price.best
+    without = run.scores.best
+    yield Section(
+        "The price of the suspects",
+        f"With {listed(suspects)}: {best} has {name} {run.price.scores[best][name]}. Without: {without} has "
+        f"{run.scores.scores[without][name]}. If {listed(suspects)} would not be known when predicting, the difference "
+        "is an illusion, and it was left out.",
+        run.price.short_frame(),
+        advice=f"If it is known in time: {' '.join(f'--trust {n}' for n in suspects)}.",
+        light="bad",
+    )
+
+
+def test_once(run: Run) -> Iterable[Section]:
+    """The chosen model learns from all rows that chose it and answers for the rows held back: once."""
+    contest, division = run.contest, run.division
+    assert contest is not None and division is not None and run.chosen is not None and run.scores is not None
+    entry = contest.entries[run.chosen]
+    run.clock.owed = 2.5 * entry.fit_seconds
+    once = division.test_once
+    models = {"Zero-R": zero_r(run.task)}
+    if "One-R" in contest.entries:
+        models["One-R"] = contest.entries["One-R"].model
+    models[run.chosen] = contest.made(run.chosen)
+    if once is None:  # the folds have the scores; one of them gives a model to ask
+        splits = division.outer
+        first = Splits(splits.name, "holdout", splits.parts[:1], splits.n_rows, splits.seed)
+        asked = resample({run.chosen: models[run.chosen]}, division.develop, first, keep_models=True, workers=1)
+        outcome = asked.trials[run.chosen].outcomes[0]
+        run.witness = Witness(outcome.model, splits.parts[0].test, run.scores.resampling.pooled(run.chosen),
+                              "over the folds")  # fmt: skip
+        run.say("test", "no rows were held back; the folds give the score")
+        yield Section("Performance", f"Of the folds: {run.scores.verdict()}", parts=_performance(run))
+        return
+    found = resample(models, division.whole, once, keep_models=True, workers=1, may_fail={"One-R"}, title="Testing")
+    run.test = Scores(found, contest.metrics, "Zero-R")
+    outcome = found.trials[run.chosen].outcomes[0]
+    assert outcome.answers is not None
+    run.witness = Witness(outcome.model, division.test, outcome.answers, f"on {len(division.test)} rows held back")
+    score, gain = run.score, run.gain
+    text = f"{run.model_name}: {run.metric.name} {score} on {count(len(division.test), 'row')} that nothing was chosen by."
+    if gain is not None:
+        text += f" Less Zero-R: {signed(gain)}."
+    fold = run.scores.scores[run.chosen][run.metric.name]
+    agrees = score is not None and score.low <= fold.value <= score.high
+    text += f" The folds had said {fold.value:.3f}, which {'agrees' if agrees else 'does not agree: look at the split'}."
+    run.say("test", text)
+    yield Section("Test, once", text, run.test.short_frame(), parts=_performance(run),
+                  light="good" if run.is_better else "bad")  # fmt: skip
+
+
+def _performance(run: Run) -> list[Section]:
+    """Confusion, ROC and precision-recall, or residuals."""
+    assert run.witness is not None
+    answers = run.witness.answers
+    if answers.classes is None:
+        from tilth.evaluate.residuals import residuals
+
+        return residuals(answers).sections()
+    labels = answers.classes
+    pages = confusion(labels[answers.true], labels[answers.given], labels=labels.tolist()).sections()
+    if len(labels) == 2 and answers.ranking_score is not None and len(np.unique(answers.true)) == 2:
+        score = answers.ranking_score
+        yes = run.positive
+        score = score if yes == labels[1] else -score if answers.score is not None else 1 - score
+        true = labels[answers.true]
+        pages += roc(true, score, positive=yes).sections()
+        pages += precision_recall(true, score, positive=yes).sections()
+    return pages

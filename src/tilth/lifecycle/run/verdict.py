@@ -1,0 +1,100 @@
+"""The first page, which says what the answer is and how sure, and the last ones, for those who want to know it all."""
+
+from __future__ import annotations
+
+from tilth.base import Section
+from tilth.evaluate.intervals import Interval
+from tilth.evaluate.table import signed
+from tilth.lifecycle.run.record import Run
+from tilth.quality.finding import count, listed
+
+
+def verdict(run: Run) -> Section:
+    """Useful or not, by how much, what to fear, what to do next."""
+    if run.scores is None or run.chosen is None:
+        return Section("Verdict", "The run did not reach its scores.", light="bad")
+    said = [_headline(run), _choice(run), _danger(run), _next(run)]
+    better = run.is_better and not run.unsettled()
+    light = "good" if better else "bad" if run.unsettled() or not run.is_better else "warn"
+    return Section("Verdict", "\n\n".join(s for s in said if s), figure=run.scores.plot, light=light)
+
+
+def _headline(run: Run) -> str:
+    name, score, base, gain = run.metric.name, run.score, run.baseline, run.gain
+    where = run.witness.said if run.witness is not None else "over the folds"
+    if gain is None or score is None or base is None:
+        return f"No model beats Zero-R, which looks at no column: {name} {base} {where}. What is predicted may not " \
+               f"depend on these columns."  # fmt: skip
+    if run.is_better:
+        word = "Useful"
+    else:
+        word = "Not shown to be useful"
+    text = f"{word}: {name} {_number(score)} {where}, against {base.value:.3f} for Zero-R: a difference of {signed(gain)}."
+    where_ = run.test or run.scores
+    one = where_.scores.get("One-R") if where_ is not None else None
+    if one is not None and run.chosen != "One-R":
+        text += f" A rule on a single column (One-R) has {one[name].value:.3f}."
+    return text
+
+
+def _number(found: Interval) -> str:
+    return f"{found.value:.3f} ({found.low:.3f} to {found.high:.3f})"
+
+
+def _choice(run: Run) -> str:
+    assert run.scores is not None and run.chosen is not None
+    best = run.scores.best
+    if run.chosen == best:
+        ties = [n for n in run.scores.ties if n != best]
+        tied = f" It is not shown to be better than {listed(ties, 4)}." if ties else " It is better than all others."
+        return f"Chosen: {run.model_name}, the best of {len(run.scores.scores)} models.{tied}"
+    return (
+        f"Chosen: {run.model_name}, the simplest of {len(run.scores.scores)} models within one standard error of the "
+        f"best ({best})."
+    )
+
+
+def _danger(run: Run) -> str:
+    """The one thing to worry about."""
+    suspects = [n for r in run.remedies if r.code == "Q504" for n in r.columns]
+    if suspects and run.price is not None:
+        value = run.price.scores[run.price.best][run.metric.name].value
+        return (
+            f"Danger: {listed(suspects)} gives the target away and was left out; with it the score would have been "
+            f"{value:.3f}. If it is known before {run.target} is, keep it with --trust {suspects[0]}."
+        )
+    serious = run.unsettled()
+    if serious:
+        return f"Danger: {'; '.join(f.title for f in serious[:2])}. Settle this before believing any score."
+    if run.audit is not None and run.audit.worst is not None and run.audit.worst.severity == "serious":
+        return f"Danger: {run.audit.worst.title}."
+    if run.interrupted:
+        return "The run was interrupted: what is here was done before."
+    return ""
+
+
+def _next(run: Run) -> str:
+    if run.curve is None:
+        return ""
+    advice = run.curve.diagnosis.advice
+    return f"Next: {advice[0]}" if advice else ""
+
+
+def model_pages(run: Run) -> list[Section]:
+    """The fitted model in full: parameters, recipe, plan, tables."""
+    if run.model is None:
+        return []
+    pages = list(run.model.sections())
+    for page in pages:
+        page.folded = True
+    return [Section("The model in full", f"{type(run.model).__name__}, as fitted on all rows.", parts=pages, folded=True)]
+
+
+def record_of_run(run: Run) -> Section:
+    """What was left out and why."""
+    out = [f"  {n}: {why}" for n, why in {**run.skipped, **run.failures}.items()]
+    limit = "no budget" if run.options.budget is None else f"a budget of {run.options.budget:g} s"
+    text = f"Seed {run.options.seed}, {limit}. The manifest run.json has every version, time and try."
+    if out:
+        text += f"\n\nLeft out ({count(len(out), 'stage')}):\n\n" + "\n".join(out)
+    return Section("How the run went", text, folded=True)

@@ -1,0 +1,8 @@
+"""Tables from files as people have them: any delimiter, any encoding, odd headers - read, and said how."""
+
+from tilth.lifecycle.source.chunked import read_chunks
+from tilth.lifecycle.source.names import require_column
+from tilth.lifecycle.source.reader import read_source
+from tilth.lifecycle.source.table import Source, SourceError
+
+__all__ = ["Source", "SourceError", "read_chunks", "read_source", "require_column"]

@@ -1,0 +1,55 @@
+"""Tables of JSON: one object per line, or one list of objects."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from tilth.lifecycle.source.table import SourceError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def is_json(head: bytes) -> bool:
+    """Whether a text begins as JSON does; a line of a CSV file does not begin with a brace or bracket and a quote.
+
+    >>> is_json(b'{"a": 1}'), is_json(b"[]"), is_json(b"a,b")
+    (True, True, False)
+    """
+    start = b"".join(head.lstrip()[:200].split())
+    return start.startswith((b'{"', b"{}", b'[{"', b"[{}", b"[]", b"[["))
+
+
+def json_frame(text: bytes, name: str, lines_before: int = 0) -> pd.DataFrame:
+    """The objects as rows, keys as columns in the order they are met; a key that a row lacks is missing there."""
+    import pandas as pd
+
+    whole = text.lstrip().startswith(b"[")
+    rows: list[tuple[str, Any]] = []
+    for number, line in enumerate([text] if whole else text.split(b"\n"), lines_before + 1):
+        if not line.strip():
+            continue
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            where = name if whole else f"{name}, line {number}"
+            raise SourceError(f"{where}: this is no JSON ({error!s:.120}); each line should be one object.") from None
+        if whole:
+            if not isinstance(found, list):
+                raise SourceError(f"{name} is one JSON value; a table is a list of objects, or one object per line.")
+            rows = [(f"entry {i}", row) for i, row in enumerate(found, 1)]
+        else:
+            rows.append((f"line {number}", found))
+    for where, row in rows:
+        if not isinstance(row, dict):
+            raise SourceError(
+                f'{name}, {where}: a {type(row).__name__} where an object such as {{"age": 40}} is needed.'
+            )
+        nested = next((k for k, v in row.items() if isinstance(v, (dict, list))), None)
+        if nested is not None:
+            raise SourceError(f"{name}, {where}: {nested!r} holds a list or an object; give each value its own key.")
+    frame = pd.DataFrame([row for _, row in rows])
+    if frame.empty:
+        raise SourceError(f"{name} has no rows.")
+    return frame

@@ -1,0 +1,218 @@
+"""Rows in, answers out: prediction, probabilities, sets or intervals, reasons and warnings, as JSON-ready data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilth import _core
+from tilth.base import Classifier
+from tilth.data.kinds import level_key, plain_level
+from tilth.explain import RowExplanation, explain_rows
+from tilth.lifecycle.snapshot import entrance, probe
+from tilth.serve.refusal import Refusal
+from tilth.serve.schema import Fields, Rows
+
+#: Share of new rows that an interval is to cover, for models that have no level of their own.
+LEVEL = 0.95
+#: Reasons that are put in words.
+REASONS = 5
+
+
+class Answerer:
+    """A fitted model as a server asks it. What the model can say is found out once, on rows made from its schema."""
+
+    def __init__(self, model: Any, fields: Fields, background: Any = None) -> None:
+        if not hasattr(model, "predict"):
+            raise ValueError(f"{type(model).__name__} cannot be served: it does not predict.")
+        self.model = model
+        self.name = type(model).__name__
+        self.fields = fields
+        self.background = background
+        self.classes = [plain_level(c) for c in getattr(model, "classes_", [])]
+        self.keys = [level_key(c) for c in self.classes]
+        self.level = float(getattr(model, "level", LEVEL))
+        # A model whose label and probabilities come from the same typed rows has them converted once for both.
+        cls = type(model)
+        self._together = (
+            isinstance(model, Classifier)
+            and cls.predict is Classifier.predict
+            and getattr(cls, "predict_proba", None) is Classifier.predict_proba
+        )
+        rows = self._probe()
+        self.probable = self._says("predict_proba", rows)
+        self.scored = not self.probable and self._says("decision_function", rows)
+        self.has_sets = self._says("predict_set", rows)
+        # The interval of a class coded as 0 and 1 says nothing that its probability does not.
+        self.has_intervals = not self.classes and self._says("predict_interval", rows, self.level)
+
+    def _probe(self) -> Any:
+        if self.fields.is_text:
+            return [self.fields.fields[0].example()]
+        first = entrance(self.model)
+        assert first is not None  # the fields come from it
+        return probe(first.schema_)
+
+    def _says(self, method: str, rows: Any, *arguments: Any) -> bool:
+        """Whether a method is there and has an answer; some refuse by how the model was fitted."""
+        if not hasattr(self.model, method):
+            return False
+        try:
+            getattr(self.model, method)(rows, *arguments)
+        except (ValueError, TypeError, AttributeError, NotImplementedError):
+            return False
+        return True
+
+    @property
+    def gives(self) -> list[str]:
+        """What an answer holds besides the prediction and the warnings."""
+        have = {
+            "probabilities": self.probable,
+            "scores": self.scored,
+            "set": self.has_sets,
+            "interval": self.has_intervals,
+        }
+        return [name for name, there in have.items() if there]
+
+    # --------------------------------------------------------------------------------------------------- answering
+
+    def predict(self, rows: Rows) -> list[dict[str, Any]]:
+        """One answer for each row."""
+        parts: dict[str, list[Any]] = {}
+        shares, labels = self._classified(rows)
+        parts["prediction"] = _plain(labels)
+        if shares is not None:
+            parts["probabilities"] = [dict(zip(self.keys, row, strict=True)) for row in _plain(shares)]
+        if self.scored:
+            parts["scores"] = [self._score(row) for row in _plain(self._ask("decision_function", rows))]
+        if self.has_sets:
+            inside = np.asarray(self._ask("predict_set", rows), dtype=bool)
+            parts["set"] = [
+                {"classes": [c for c, is_in in zip(self.classes, row, strict=True) if is_in], "level": self.level}
+                for row in inside.tolist()
+            ]
+        if self.has_intervals:
+            ends = _ends(self._ask("predict_interval", rows, self.level))
+            parts["interval"] = [{"low": low, "high": high, "level": self.level} for low, high in _plain(ends)]
+        warnings: list[list[dict[str, str]]] = [[] for _ in range(rows.n)]
+        parts["warnings"] = warnings
+        for note in rows.notes:
+            warnings[note.row].append({"field": note.field, "code": note.code, "message": note.message})
+        return [dict(zip(parts, row, strict=True)) for row in zip(*parts.values(), strict=True)]
+
+    def _classified(self, rows: Rows) -> tuple[Any, Any]:
+        """Probabilities where there are some, and predictions."""
+        if not self.probable:
+            return None, self._ask("predict", rows)
+        if self._together:
+            return asked(self._both, rows.table)
+        return self._ask("predict_proba", rows), self._ask("predict", rows)
+
+    def _both(self, table: Any) -> tuple[Any, Any]:
+        seen = self.model._rows(table)
+        shares = self.model.probabilities(seen)
+        own = type(self.model).choice is not Classifier.choice
+        return shares, self.model.classes_[self.model.choice(seen) if own else _core.row_argmax(shares)]
+
+    def _score(self, row: Any) -> Any:
+        return dict(zip(self.keys, row, strict=True)) if isinstance(row, list) and len(row) == len(self.keys) else row
+
+    def _ask(self, method: str, rows: Rows, *arguments: Any) -> Any:
+        return asked(getattr(self.model, method), rows.table, *arguments)
+
+    def explain(self, rows: Rows) -> list[dict[str, Any]]:
+        """Per row the terms of the answer: for every class a start and what each field adds to it; and in words."""
+        made = self.explanation(rows)
+        keys = [level_key(c) for c in made.classes]
+        base = np.broadcast_to(made.base, (rows.n, len(keys)))
+
+        def by_class(amounts: Any) -> dict[str, Any]:
+            return dict(zip(keys, _plain(amounts), strict=True))
+
+        return [
+            {
+                "method": made.method,
+                "scale": made.scale,
+                "start": by_class(base[i]),
+                "total": by_class(made.scores[i]),
+                "terms": [
+                    {
+                        "field": name,
+                        "value": made.cells[i][j] if made.cells else "",
+                        "contributions": by_class(made.values[i, :, j]),
+                    }
+                    for j, name in enumerate(made.columns)
+                ],
+                "reasons": made.words(i, most=REASONS),
+            }
+            for i in range(rows.n)
+        ]
+
+    def explanation(self, rows: Rows) -> RowExplanation:
+        """The model's own explanation where it has one, else a sampled one."""
+        if self.fields.is_text:
+            raise Refusal(501, "no_explanation", f"{self.name} works on words; its answers have no fields to explain.")
+        made: RowExplanation = asked(explain_rows, self.model, rows.table, background=self.background)
+        return made
+
+
+def asked(method: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """The answer of a model; what it cannot take of the rows is the client's to change."""
+    try:
+        with np.errstate(all="ignore"):
+            return method(*arguments, **options)
+    except ValueError as error:
+        raise Refusal(422, "refused_by_model", str(error)[:1000]) from error
+
+
+def _ends(made: Any) -> NDArray[np.float64]:
+    """Low and high, n x 2, from a frame or an array."""
+    return np.asarray(made[["low", "high"]] if hasattr(made, "columns") else made, dtype=np.float64)
+
+
+def _plain(values: Any) -> list[Any]:
+    """Numbers and labels as JSON has them; what is not finite is null."""
+    array = np.asarray(values)
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        return [_finite(v) if not isinstance(v, list) else [_finite(u) for u in v] for v in array.tolist()]
+    made: list[Any] = array.tolist()
+    return made if array.dtype.kind in "fiub" else [plain_level(v) for v in made]
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def background_of(fields: Fields, reference: Mapping[str, Any] | None, n: int = 100) -> Any:
+    """Rows that stand for those of training, each field drawn by itself from what the model file says of it.
+
+    The file holds no rows, so fields are drawn independently: an explanation compares with them, not with real rows.
+    """
+    if fields.is_text:
+        return None
+    generator = np.random.default_rng(0)
+    told = {c["name"]: c for c in (reference or {}).get("columns", ())}
+    columns = {f.name: _drawn(f, told.get(f.name, {}), n, generator) for f in fields.fields}
+    return fields.table_of(columns, n)
+
+
+def _drawn(f: Any, told: Mapping[str, Any], n: int, generator: np.random.Generator) -> list[Any]:
+    counts: Sequence[int] = told.get("counts", ())
+    if f.takes == "number":
+        low, high = (f.low, f.high) if f.has_range else (0.0, 0.0)
+        cuts = [low, *told.get("cuts", ()), high]
+        if len(counts) != len(cuts) - 1:
+            return generator.uniform(low, high, n).tolist()
+        at = generator.choice(len(counts), n, p=np.array(counts) / sum(counts))
+        ends = np.maximum.accumulate(np.array(cuts, dtype=np.float64))
+        return generator.uniform(ends[at], ends[at + 1]).tolist()
+    if f.takes == "level" and f.levels:
+        known = dict(zip(told.get("levels", ()), counts, strict=False))
+        shares = np.array([known.get(level_key(v), 0) for v in f.levels], dtype=np.float64)
+        shares = shares if shares.sum() > 0 else np.ones(len(shares))
+        return [f.levels[i] for i in generator.choice(len(f.levels), n, p=shares / shares.sum())]
+    return [f.example() if f.takes == "date" else None] * n

@@ -1,0 +1,401 @@
+"""Rows of a request against the schema of the model: what each field takes, and what is remarkable about a value.
+
+Columns are checked one at a time: a column of the right types is checked in compiled code, and only a bad one is walked
+through to name its rows.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilth.base import Estimator
+from tilth.data.chunks import CSV_MISSING
+from tilth.data.kinds import Level, level_key
+from tilth.data.numbers import parse_number
+from tilth.data.schema import ColumnSpec
+from tilth.data.steps import Impute, OwnCategory
+from tilth.data.table import RawColumn, RawTable
+from tilth.lifecycle.save import parts_of
+from tilth.lifecycle.snapshot import entrance
+from tilth.models.prepare.text import TextConverter
+from tilth.serve.refusal import Problems, shown
+
+Takes = Literal["number", "level", "date", "text"]
+#: Levels that a sentence lists.
+_LISTED = 8
+#: Characters of a stranger's name that are repeated, and names among which a similar one is looked for.
+_LONGEST, _SEARCHED = 200, 1000
+#: Unknown fields of a row that are remarked on.
+_NOTED = 20
+_NOTHING = type(None)
+_BOOLEANS = {"true": "True", "false": "False", "TRUE": "True", "FALSE": "False"}
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something about one value that does not stop the answer but weakens it."""
+
+    row: int
+    field: str
+    code: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a row. ``nullable`` says whether the model has an answer when the value is missing."""
+
+    name: str
+    takes: Takes
+    levels: tuple[Level, ...] = ()
+    ordered: bool = False
+    low: float = math.nan
+    high: float = math.nan
+    nullable: bool = True
+    #: Numbers were text in training, such as "12 %", so text is read as numbers here too.
+    reads_text: bool = False
+
+    @functools.cached_property
+    def known(self) -> frozenset[str]:
+        """The levels, by their keys."""
+        return frozenset(map(level_key, self.levels))
+
+    @property
+    def has_range(self) -> bool:
+        """Whether training has shown a smallest and a largest number."""
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
+    @property
+    def expected(self) -> str:
+        """What a value should be, in words."""
+        words = {"number": "a finite number", "date": "a date such as '2024-01-31'", "text": "text"}.get(self.takes)
+        if words is None:
+            listed = ", ".join(map(repr, self.levels[:_LISTED]))
+            more = f" and {len(self.levels) - _LISTED} more" if len(self.levels) > _LISTED else ""
+            words = f"one of {listed}{more}"
+        return words + (", or null" if self.nullable else "")
+
+    def json_schema(self) -> dict[str, Any]:
+        """The field as JSON schema. Levels are examples and no enumeration: others are answered, with a warning."""
+        told: dict[str, Any]
+        if self.takes == "level":
+            told = {"type": ["string", "number", "boolean"], "examples": list(self.levels[:_LISTED])}
+            told["x-levels"], told["x-ordered"] = list(self.levels), self.ordered
+        elif self.takes == "number":
+            told = {"type": ["number", "string"] if self.reads_text else ["number"]}
+            if self.has_range:
+                told["x-training-range"] = [self.low, self.high]
+        else:
+            told = {"type": ["string"]} | ({"format": "date-time"} if self.takes == "date" else {})
+        if self.nullable:
+            told["type"] = [*told["type"], "null"]
+        told["title"] = self.name
+        return told
+
+    def of_text(self, cell: str, missing: Sequence[str] = ("",)) -> Any:
+        """A cell of a text file or a form as the value it stands for; what cannot be read stays text."""
+        text = cell.strip()
+        if self.takes == "text":
+            return cell
+        if text in missing and text not in self.known:
+            return None
+        if self.takes == "number":
+            number = parse_number(text)
+            return text if number is None else None if math.isnan(number) else number
+        if self.takes == "level" and text not in self.known:
+            return _BOOLEANS.get(text, text)
+        return text
+
+    def example(self) -> Any:
+        """A value as training may have had it."""
+        if self.takes == "number":
+            middle = (self.low + self.high) / 2 if self.has_range else 0.0
+            return float(f"{middle:.4g}")
+        if self.takes == "level":
+            return self.levels[0] if self.levels else None
+        return "2024-01-31" if self.takes == "date" else "some text"
+
+
+@dataclass
+class Rows:
+    """Checked rows: the table for the model, the plain values by field, and what is remarkable about them."""
+
+    table: Any
+    n: int
+    values: dict[str, list[Any]]
+    notes: list[Note] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Fields:
+    """The fields of a row, in the order of training. ``aside`` are columns of training that no model uses."""
+
+    fields: tuple[Field, ...]
+    target: str | None = None
+    aside: frozenset[str] = frozenset()
+    order: tuple[str, ...] = ()
+    named: bool = True
+    #: The model takes a list of texts instead of a table.
+    is_text: bool = False
+
+    @functools.cached_property
+    def by_name(self) -> dict[str, Field]:
+        """The fields by name."""
+        return {f.name: f for f in self.fields}
+
+    @functools.cached_property
+    def names(self) -> frozenset[str]:
+        """The names every row must have."""
+        return frozenset(self.by_name)
+
+    def json_schema(self) -> dict[str, Any]:
+        """JSON schema of one row."""
+        return {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": "Row",
+            "type": "object",
+            "properties": {f.name: f.json_schema() for f in self.fields} | {n: True for n in sorted(self.aside)},
+            "required": [f.name for f in self.fields],
+            "additionalProperties": False,
+        }
+
+    def example(self) -> dict[str, Any]:
+        """A row as training may have had it."""
+        return {f.name: f.example() for f in self.fields}
+
+    # ---------------------------------------------------------------------------------------------------- checking
+
+    def of_records(self, records: Sequence[Any], place: Callable[[int], str], ignore_extra: bool) -> Rows:
+        """Rows given one by one; ``place`` says how a message calls a row."""
+        problems, notes = Problems(), []
+        for i, record in enumerate(records):
+            if type(record) is not dict:
+                problems.add(place(i) or "the row", i, None, "an object of fields", shown(record))
+            elif record.keys() != self.names:
+                notes += self._other_keys(record.keys(), i, place(i), ignore_extra, problems)
+        problems.check()
+        values = {name: [record[name] for record in records] for name in self.by_name}
+        return self._checked(values, len(records), place, notes)
+
+    def of_columns(self, columns: Mapping[str, Any], place: Callable[[int], str], ignore_extra: bool) -> Rows:
+        """Rows given as lists, one for each field."""
+        problems = Problems()
+        extra = self._other_keys(columns.keys(), None, "columns", ignore_extra, problems)
+        kept = {name: values for name, values in columns.items() if name in self.names}
+        for name, values in kept.items():
+            if type(values) is not list:
+                problems.add(f"columns.{name}", None, name, "a list of values", shown(values))
+        problems.check()
+        sizes = {name: len(values) for name, values in kept.items()}
+        n = max(sizes.values(), default=0)
+        for name, size in sizes.items():
+            if size != n:
+                problems.add(f"columns.{name}", None, name, f"{n} values, as in other columns", f"{size}")
+        problems.check()
+        notes = [Note(i, note.field, note.code, note.message) for note in extra for i in range(n)]
+        return self._checked(kept, n, place, notes)
+
+    def table_of(self, values: dict[str, list[Any]], n: int) -> Any:
+        """The table for the model of values that were checked before."""
+        return self._checked(values, n, str, []).table
+
+    def _other_keys(self, keys: Any, row: int | None, where: str, ignore_extra: bool, problems: Problems) -> list[Note]:
+        """Fields that are not there, and fields that are not known; notes about the latter if they may be ignored."""
+        for name, f in self.by_name.items():
+            if name not in keys:
+                told = f"the field is not there; give {f.expected}"
+                problems.add(_joined(where, name), row, name, f.expected, "no such field", told)
+        extra = [k for k in keys if k not in self.names and k not in self.aside]
+        if ignore_extra:
+            told = "the model was not trained on this field; it was ignored"
+            return [Note(row or 0, k[:_LONGEST], "unknown_field", told) for k in extra[:_NOTED]]
+        for name in extra:
+            cure = "leave it out, or say ?extra=ignore"
+            known = "is the target, which the model answers" if name == self.target else "is not known to the model"
+            told = f"the field {known}{self._near(name)}; {cure}"
+            problems.add(_joined(where, name), row, name[:_LONGEST], "no such field", "a field", told)
+        return []
+
+    def _near(self, name: str) -> str:
+        near = get_close_matches(name[:_LONGEST], self.names, 1) if len(self.names) < _SEARCHED else []
+        return f" (did you mean {near[0]!r}?)" if near and name != self.target else ""
+
+    def _checked(self, values: dict[str, list[Any]], n: int, place: Callable[[int], str], notes: list[Note]) -> Rows:
+        problems = Problems()
+        made = {f.name: _CHECKS[f.takes](f, values[f.name], place, problems, notes) for f in self.fields}
+        problems.check()
+        if self.is_text:
+            return Rows(made[self.fields[0].name], n, values, notes)
+        empty = np.full(n, np.nan) if self.aside else None
+        columns = [made[name] if name in made else RawColumn(name, "number", empty) for name in self.order]  # type: ignore[arg-type]
+        return Rows(RawTable(columns, n, self.named), n, values, notes)
+
+
+def _joined(where: str, name: str) -> str:
+    return f"{where}.{name[:_LONGEST]}" if where else name[:_LONGEST]
+
+
+Check = Callable[[Field, list[Any], Callable[[int], str], Problems, list[Note]], Any]
+
+
+def _numbers(f: Field, values: list[Any], place: Callable[[int], str], problems: Problems, notes: list[Note]) -> Any:
+    if f.reads_text:
+        values = [f.of_text(v, CSV_MISSING) if type(v) is str else v for v in values]
+    array = _plain_numbers(values)
+    if array is None:
+        for i, v in enumerate(values):
+            if _plain_numbers([v]) is None:
+                problems.add(_joined(place(i), f.name), i, f.name, f.expected, shown(v))
+        return None
+    usual = (array >= f.low) & (array <= f.high)  # false also where there is no number, or no range
+    if not usual.all():
+        if None in values:
+            _note_missing(f, np.flatnonzero(np.isnan(array)), place, problems, notes)
+        told = f"outside the range of training, {f.low:g} to {f.high:g}: the answer is an extrapolation"
+        for i in np.flatnonzero((array < f.low) | (array > f.high)).tolist():
+            notes.append(Note(i, f.name, "out_of_range", f"{array[i]:g} is {told}"))
+    return RawColumn(f.name, "number", array)
+
+
+def _plain_numbers(values: list[Any]) -> NDArray[np.float64] | None:
+    """Numbers and None as an array with NaN; None if there is anything else, or a number that is not finite."""
+    if not {float, int, _NOTHING}.issuperset(map(type, values)) or math.inf in values or -math.inf in values:
+        return None
+    try:
+        return np.array(values, dtype=np.float64)
+    except OverflowError:
+        return None
+
+
+def _levels(f: Field, values: list[Any], place: Callable[[int], str], problems: Problems, notes: list[Note]) -> Any:
+    found: dict[str, int] = {}
+    codes: list[int] = []
+    gone, known = [], f.known
+    for i, v in enumerate(values):
+        if v is None:
+            codes.append(-1)
+            gone.append(i)
+            continue
+        key = v if type(v) is str else _scalar_key(v)
+        if key is None:
+            problems.add(_joined(place(i), f.name), i, f.name, f.expected, shown(v))
+            continue
+        codes.append(found.setdefault(key, len(found)))
+        if key not in known:
+            notes.append(Note(i, f.name, "unseen_level", f"{shown(v)} was not seen in training; known: {_some(f)}"))
+    if gone:
+        _note_missing(f, gone, place, problems, notes)
+    return RawColumn(f.name, "level", np.array(codes, dtype=np.int32), list(found))
+
+
+def _scalar_key(value: Any) -> str | None:
+    """The key of a level that is no text; None for what is no level at all."""
+    if type(value) not in (int, float, bool):
+        return None
+    try:
+        return level_key(value) if math.isfinite(value) else None
+    except OverflowError:
+        return None
+
+
+def _some(f: Field) -> str:
+    more = ", ..." if len(f.levels) > _LISTED else ""
+    return ", ".join(str(v)[:40] for v in f.levels[:_LISTED]) + more
+
+
+def _dates(f: Field, values: list[Any], place: Callable[[int], str], problems: Problems, notes: list[Note]) -> Any:
+    out = np.full(len(values), "NaT", dtype="datetime64[us]")
+    for i, v in enumerate(values):
+        if v is None:
+            _note_missing(f, [i], place, problems, notes)
+            continue
+        when = _date(v)
+        if when is None:
+            problems.add(_joined(place(i), f.name), i, f.name, f.expected, shown(v))
+        else:
+            out[i] = when
+    return RawColumn(f.name, "date", out)
+
+
+def _date(value: Any) -> datetime | None:
+    try:
+        when = datetime.fromisoformat(value)
+        return when.astimezone(UTC).replace(tzinfo=None) if when.tzinfo else when
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _texts(f: Field, values: list[Any], place: Callable[[int], str], problems: Problems, notes: list[Note]) -> Any:
+    for i, v in enumerate(values):
+        if v is None:
+            _note_missing(f, [i], place, problems, notes)
+        elif type(v) is not str:
+            problems.add(_joined(place(i), f.name), i, f.name, f.expected, shown(v))
+    return ["" if v is None else v for v in values]
+
+
+def _note_missing(f: Field, rows: Any, place: Callable[[int], str], problems: Problems, notes: list[Note]) -> None:
+    for i in map(int, rows):
+        if f.nullable:
+            notes.append(Note(i, f.name, "missing_value", "missing; the model answers without it"))
+        else:
+            problems.add(_joined(place(i), f.name), i, f.name, f"{f.expected} (the model learned nothing for a missing "
+                         "value)", "null")  # fmt: skip
+
+
+_CHECKS: dict[str, Check] = {"number": _numbers, "level": _levels, "date": _dates, "text": _texts}
+
+
+# ------------------------------------------------------------------------------------------------------ from the model
+
+
+def fields_of(model: Any) -> Fields:
+    """The fields that a fitted model takes, from the schema it learned.
+
+    >>> from tilth import NaiveBayes
+    >>> model = NaiveBayes().fit({"age": [31, 47, 35, 52], "job": ["cook", "nurse"] * 2}, ["no", "yes"] * 2)
+    >>> [(f.name, f.takes, f.expected) for f in fields_of(model).fields]
+    [('age', 'number', 'a finite number, or null'), ('job', 'level', "one of 'cook', 'nurse', or null")]
+    """
+    first = parts_of(model)[0]
+    if isinstance(first, TextConverter):
+        return Fields((Field("text", "text"),), _target_of(model), order=("text",), is_text=True)
+    start = entrance(model)
+    if start is None:
+        raise ValueError(f"{type(model).__name__} cannot be served: it is not fitted, or does not know its columns.")
+    schema = start.schema_
+    if not schema.columns:
+        raise ValueError(
+            f"{type(model).__name__} cannot be served: it was trained on a sparse matrix of {schema.width} unnamed "
+            "columns. Serve a pipeline that begins with what made the matrix, such as WordCounts."
+        )
+    made = tuple(_field(spec, start) for spec in schema.features)
+    aside = frozenset(c.name for c in schema.columns if c.role == "aside")
+    return Fields(made, _target_of(model), aside, schema.names, schema.named)
+
+
+def _field(spec: ColumnSpec, model: Estimator) -> Field:
+    nullable = model.accepts.missing or any(
+        isinstance(step.step, (Impute, OwnCategory)) and spec.typed_names[0] in step.inputs
+        for step in model.plan_.steps
+    )
+    if spec.expand_date or spec.form == "date":
+        return Field(spec.name, "date", nullable=nullable)
+    if spec.kind.name == "numeric":
+        text = spec.form in ("text", "level")
+        return Field(spec.name, "number", low=spec.low, high=spec.high, nullable=nullable, reads_text=text)
+    return Field(spec.name, "level", spec.kind.levels, spec.kind.name == "ordinal", nullable=nullable)
+
+
+def _target_of(model: Any) -> str | None:
+    named = [getattr(part, "target_", None) for part in parts_of(model)]
+    return next((str(name) for name in named if name), None)

@@ -1,0 +1,142 @@
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tilth.evaluate.answers import Answers
+from tilth.evaluate.metrics import metric
+from tilth.evaluate.resample import Outcome, Trial
+from tilth.lifecycle.run.clock import Clock
+from tilth.lifecycle.run.contest import Contest, enter_all, tune_all
+from tilth.lifecycle.run.division import divide
+from tilth.lifecycle.run.journal import Journal
+from tilth.lifecycle.run.ladder import rungs
+from tilth.lifecycle.run.options import options
+from tilth.lifecycle.run.question import prepare
+
+
+@pytest.fixture(scope="module")
+def division():
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"a": rng.normal(size=400), "b": rng.normal(size=400), "c": rng.choice(["u", "v"], 400)})
+    frame["y"] = np.where(frame["a"] + frame["b"] + rng.normal(0, 0.5, 400) > 0, "yes", "no")
+    wishes = options(budget=None)
+    return divide(prepare(frame, "y", wishes), wishes)
+
+
+def contest(division, folder=None, *, resume=False):
+    journal = Journal.open(folder, division.develop, division.outer, 0, resume=resume)
+    return Contest(division, (metric("accuracy"),), 0, journal)
+
+
+WANTED = ("NaiveBayes", "LogisticRegression", "C45")
+
+
+def entered(division, folder=None, *, resume=False):
+    found = contest(division, folder, resume=resume)
+    enter_all(found, rungs("classification", WANTED), Clock(None), 1.0, lambda text: None)
+    return found
+
+
+def test_all_models_are_scored_on_the_same_folds_and_differences_are_paired(division):
+    board = entered(division).board()
+    assert set(board.scores) == {"Zero-R", "One-R", "Naive Bayes", "Logistic regression", "C4.5 tree"}
+    assert len({tuple(board.resampling.done(n)) for n in board.scores}) == 1
+    assert board.differences["Naive Bayes"]["accuracy"].low > 0
+
+
+def test_the_choice_is_the_simplest_within_one_standard_error(division):
+    found = entered(division)
+    board = found.board()
+    chosen = found.choice(board)
+    best = board.best
+    for name in board.scores:
+        simpler = found.entries[name].rung.place < found.entries[chosen].rung.place
+        if simpler and name not in ("Zero-R", chosen):
+            apart = board.fold_scores(name) - board.fold_scores(best)
+            assert abs(apart.mean()) > apart.std(ddof=1) / np.sqrt(len(apart))
+    assert chosen != "Zero-R"
+
+
+def test_the_better_of_tuned_and_as_given_stands_on_the_board(division):
+    found = entered(division)
+    tune_all(found, 3, Clock(None), 1.0, lambda text: None)
+    for name, entry in found.entries.items():
+        if entry.rung.baseline:
+            assert entry.search is None
+            continue
+        assert entry.tuned is not None
+        better = max(found.mean_score(entry.tuned), found.mean_score(entry.trial))
+        assert found.mean_score(found.best_trial(entry)) == better
+        assert bool(found.params(name)) == found.is_tuned(name)
+    rows = list(found.search_rows())
+    assert {r["model"] for r in rows} == {"Naive Bayes", "Logistic regression", "C4.5 tree"}
+    assert all(r["outer (honest)"] for r in rows)
+
+
+def test_without_time_a_model_is_not_entered_and_says_so(division):
+    now = [0.0]
+    clock = Clock(10.0, now=lambda: now[0])
+    now[0] = 9.9
+    found = contest(division)
+    enter_all(found, rungs("classification", WANTED), clock, 0.4, lambda text: None)
+    assert found.refused["C4.5 tree"] == "no time was left for it"
+    assert not found.entries["C4.5 tree"].done
+
+
+def test_a_model_that_fails_costs_itself_only(division, monkeypatch):
+    from tilth.models.trees.c45 import C45
+
+    def broken(self, *_, **__):
+        raise ValueError("no such luck")
+
+    monkeypatch.setattr(C45, "fit", broken)
+    found = entered(division)
+    assert "no such luck" in found.refused["C4.5 tree"]
+    assert "C4.5 tree" not in found.board().scores
+
+
+def test_a_contest_goes_on_from_its_journal(division, tmp_path, monkeypatch):
+    first = entered(division, tmp_path / "work")
+    import tilth.lifecycle.run.contest as module
+
+    def not_again(*_, **__):
+        raise AssertionError("fitted again")
+
+    monkeypatch.setattr(module, "answer_split", not_again)
+    again = entered(division, tmp_path / "work", resume=True)
+    assert again.board().to_dict()["scores"] == first.board().to_dict()["scores"]
+
+
+def test_a_journal_of_other_rows_is_refused_and_a_new_run_starts_afresh(division, tmp_path):
+    entered(division, tmp_path / "work")
+    other = pd.DataFrame({"a": np.arange(400.0), "y": ["yes", "no"] * 200})
+    wishes = options(budget=None)
+    apart = divide(prepare(other, "y", wishes), wishes)
+    with pytest.raises(ValueError, match="other rows, columns or kinds"):
+        contest(apart, tmp_path / "work", resume=True)
+    contest(apart, tmp_path / "work")
+    assert not list((tmp_path / "work").glob("trial-*"))
+
+
+def test_a_torn_journal_file_counts_as_not_done(division, tmp_path):
+    entered(division, tmp_path / "work")
+    path = tmp_path / "work" / "trial-naive-bayes.npz"
+    path.write_bytes(path.read_bytes()[:100])
+    found = entered(division, tmp_path / "work", resume=True)
+    assert found.entries["Naive Bayes"].done
+
+
+def test_trials_survive_the_journal_to_the_last_bit(division, tmp_path):
+    journal = Journal.open(tmp_path / "w", division.develop, division.outer, 0, resume=False)
+    answers = Answers(np.array([0, 1]), np.array([1, 1]), np.array([[0.3, 0.7], [0.1, 0.9]]), classes=np.array(["a", "b"]))
+    trial = Trial("x y", [Outcome(answers, None, 0.5, 0.1, codes=("W201",), said=("hm",)), Outcome(failure="no")])
+    journal.put(trial)
+    found = journal.get("x y", np.array(["a", "b"]))
+    assert found.outcomes[1].failure == "no"
+    assert math.isnan(found.outcomes[1].fit_seconds)
+    first = found.outcomes[0]
+    assert (first.fit_seconds, first.codes, first.said) == (0.5, ("W201",), ("hm",))
+    np.testing.assert_array_equal(first.answers.probability, answers.probability)
+    assert first.answers.score is None

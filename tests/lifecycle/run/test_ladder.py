@@ -1,0 +1,51 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+import tilth
+from tilth.base import Classifier, Regressor
+from tilth.lifecycle.run.ladder import LEFT_OUT, fitting, rungs
+from tilth.models.catalogue import all_estimators
+
+
+def test_every_predictor_is_a_candidate_or_left_out_for_a_reason():
+    entered = {r.model for task in ("classification", "regression") for r in rungs(task)}
+    predictors = {n for n, c in all_estimators().items() if issubclass(c, (Classifier, Regressor))}
+    assert predictors - {"IsolationForest"} <= entered | set(LEFT_OUT)
+    assert not entered & set(LEFT_OUT)
+    assert set(LEFT_OUT) <= set(all_estimators())
+
+
+def test_baselines_are_first_and_places_rise():
+    for task in ("classification", "regression"):
+        found = rungs(task)
+        assert [r.place for r in found] == sorted(r.place for r in found)
+        assert found[0].name == "Zero-R"
+
+
+def test_wanted_models_stand_beside_the_baselines():
+    assert [r.name for r in rungs("classification", ("Perceptron", "C45"))] == ["Zero-R", "One-R", "C4.5 tree", "Perceptron"]
+    with pytest.raises(ValueError, match="no model for regression"):
+        rungs("regression", ("C45",))
+
+
+def test_models_that_do_not_fit_the_target_say_why():
+    schema = tilth.infer(pd.DataFrame({"x": [1.0, 2.0, 4.0]}))
+    told = {r.name: why for r, why in fitting(rungs("regression"), schema, np.array([-1.0, 0.5, 2.0]))}
+    assert "counts" in told["Poisson regression"]
+    assert "above 0" in told["Gamma regression"]
+    assert told["Ridge regression"] == ""
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_every_candidate_takes_words_gaps_and_new_gaps(task):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=80), "b": rng.choice(["u", "v", "w"], 80), "c": rng.normal(size=80)})
+    frame.loc[::7, "c"] = np.nan
+    y = np.where(frame["a"] > 0, "yes", "no") if task == "classification" else np.exp(frame["a"]).round(3)
+    holes = frame.head(4).assign(a=[np.nan, 1.0, 2.0, 3.0], b=["u", None, "v", "w"])
+    schema = tilth.infer(frame)
+    for rung, refusal in fitting(rungs(task), schema, np.asarray(y) if task == "regression" else y):
+        if not refusal:
+            model = rung.make(0).fit(frame, y)
+            assert len(model.predict(holes)) == 4, rung.name

@@ -1,0 +1,138 @@
+import gzip
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tilth.lifecycle.source import SourceError, chunked, read_chunks, read_source
+
+
+def write(folder, data, name="t.csv"):
+    path = folder / name
+    path.write_bytes(data if isinstance(data, bytes) else data.encode("utf-8"))
+    return path
+
+
+def joined(path, rows, **options):
+    pieces = list(read_chunks(path, rows, **options))
+    return pd.concat([p.frame for p in pieces], ignore_index=True), [n for p in pieces for n in p.notes]
+
+
+@pytest.fixture
+def numbers():
+    rng = np.random.default_rng(0)
+    return pd.DataFrame({"a": rng.normal(size=250), "b": rng.integers(0, 9, 250), "c": rng.choice(list("xyz"), 250)})
+
+
+@pytest.mark.parametrize("rows", [1, 7, 100, 249, 250, 251, 10_000])
+def test_pieces_together_are_the_whole(tmp_path, numbers, rows):
+    path = write(tmp_path, numbers.to_csv(index=False))
+    found, notes = joined(path, rows)
+    pd.testing.assert_frame_equal(found, read_source(path).frame)
+    assert notes == []
+    assert max(len(p.frame) for p in read_chunks(path, rows)) <= rows
+
+
+@pytest.mark.parametrize("read", [64, 1000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        'a,b\n"x\ny",1\n"z\n\n""w",2\n5" pipe,3\n"q,r",4\n' * 1,
+        "a;b\r\n1,5;x\r\n2,5;y\r\n1.000,5;z\r\n",
+        "größe,b\r\n" + "ä,1\r\n" * 50,
+        "\n\n\na,b\n1,2\n\n3,4\n",
+        "sep=|\na|b\n1|2\n3|4\n",
+        "x\n1\n\n3\n\n\n",
+    ],
+)
+def test_blocks_cut_anywhere_give_the_same_table(tmp_path, monkeypatch, text, read):
+    monkeypatch.setattr(chunked, "_READ", read)
+    for encoding in ("utf-8", "utf-16", "cp1252"):
+        path = write(tmp_path, text.encode(encoding))
+        whole = read_source(path)
+        for rows in (1, 2, 3):
+            found, notes = joined(path, rows)
+            pd.testing.assert_frame_equal(found, whole.frame, check_dtype=False)
+            assert set(notes) == set(whole.notes)
+
+
+def test_pieces_of_packed_and_other_formats(tmp_path, numbers):
+    text = numbers.to_csv(index=False)
+    numbers.to_parquet(tmp_path / "t.parquet", row_group_size=60)
+    paths = [
+        write(tmp_path, gzip.compress(text.encode()), "t.csv.gz"), tmp_path / "t.parquet",
+        write(tmp_path, numbers.to_json(orient="records", lines=True, double_precision=15), "t.jsonl"),
+    ]  # fmt: skip
+    for path in paths:
+        found, _ = joined(path, 33)
+        pd.testing.assert_frame_equal(found, numbers, check_dtype=False)
+
+
+def test_a_bad_row_is_named_by_its_line_in_the_file(tmp_path):
+    path = write(tmp_path, "a,b\n" + "1,2\n" * 100 + "1,2,3\n" + "1,2\n" * 10)
+    pieces = read_chunks(path, 10)
+    assert len(next(pieces).frame) == 10
+    with pytest.raises(SourceError, match="line 102: 3 fields where the header has 2"):
+        list(pieces)
+
+
+def test_a_quote_that_never_closes_does_not_read_for_ever(tmp_path, monkeypatch):
+    monkeypatch.setattr(chunked, "_READ", 1000)
+    monkeypatch.setattr(chunked, "_MOST_WAITING", 5000)
+    path = write(tmp_path, 'a,b\n1,"x\n' + "1,2\n" * 5000)
+    with pytest.raises(SourceError, match="double quote"):
+        list(read_chunks(path, 10))
+
+
+def test_columns_that_stay_text(tmp_path):
+    path = write(tmp_path, "zip,n\n007,1\n008,2\n")
+    assert read_source(path, text=["zip"]).frame["zip"].tolist() == ["007", "008"]
+    assert joined(path, 1, text=["zip"])[0]["zip"].tolist() == ["007", "008"]
+    assert read_source(path).frame["zip"].tolist() == [7, 8]
+
+
+def test_decimal_commas_after_decimal_points_are_refused(tmp_path):
+    path = write(tmp_path, "a;b\n1.234;x\n2.345;y\n1.234,5;z\n2,5;w\n")
+    with pytest.raises(SourceError, match="'a' has decimal points in some rows and decimal commas in later"):
+        joined(path, 2)
+    assert read_source(path).frame["a"].tolist() == [1234.0, 2345.0, 1234.5, 2.5]
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path):
+    tracemalloc = pytest.importorskip("tracemalloc")
+    path = write(tmp_path, b"a,b\n" + b"1.5,word\n" * 2_000_000)
+    size = path.stat().st_size
+    pieces = read_chunks(path, 5_000)
+    next(pieces)
+    tracemalloc.start()
+    for _ in range(40):
+        next(pieces)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40 << 20 < 3 * size
+
+
+@pytest.mark.parametrize(
+    ("data", "match"),
+    [(b"", "is empty"), (b"\n\n", "is empty"), (b"a,b\n", "header line but no rows"), (b"a,b", "no rows")],
+)
+def test_nothing_to_read(tmp_path, data, match):
+    with pytest.raises(SourceError, match=match):
+        list(read_chunks(write(tmp_path, data), 5))
+
+
+def test_no_rows_at_a_time(tmp_path):
+    with pytest.raises(SourceError, match="at least 1"):
+        list(read_chunks("weather", 0))
+
+
+def test_standard_input_in_pieces(monkeypatch):
+    class Piped:
+        class buffer(io.BytesIO):
+            def seekable(self):
+                return False
+
+    Piped.buffer = Piped.buffer(b"a,b\n1,2\n3,4\n5,6\n")
+    monkeypatch.setattr("sys.stdin", Piped)
+    assert [len(p.frame) for p in read_chunks("-", 2)] == [2, 1]
