@@ -102,7 +102,7 @@ def test_wishes_the_data_cannot_meet_end_with_3(call, words, said):
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 def test_control_c_keeps_what_is_done_and_resume_goes_on(environment, tilth, tmp_path, signum):
-    command = [sys.executable, "-m", "tilth.cli.main", "run", "german_credit", "--budget", "5m", "--trials", "400"]
+    command = [sys.executable, "-m", "tilth.cli.main", "run", "iris", "--budget", "5m", "--trials", "400"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd=tmp_path
     ) as process:
@@ -120,7 +120,7 @@ def test_control_c_keeps_what_is_done_and_resume_goes_on(environment, tilth, tmp
     assert told["model_sha256"]
     assert (folder / "report.html").stat().st_size > 10_000
     if signum == signal.SIGINT:
-        found = tilth("run", "german_credit", "--resume", folder, "--budget", "8s", "--trials", "400", cwd=tmp_path)
+        found = tilth("run", "iris", "--resume", folder, "--budget", "8s", "--trials", "400", cwd=tmp_path)
         assert found.returncode == Exit.OK, found.stderr
         again = json.loads((folder / "run.json").read_text(encoding="utf-8"))
         assert again["interrupted"] is False

@@ -246,6 +246,15 @@ def test_false_alarms_are_no_more_than_stated(m, n):
     assert alarms < 18
 
 
+def test_levels_that_are_common_by_luck_raise_no_alarm():
+    alarms = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        before, now = ({"town": [f"t{i}" for i in rng.integers(0, 150, 900)]} for _ in range(2))
+        alarms += bool(monitor(Reference.of(before, kinds={"town": "nominal"}), now, level=0.1).changed)
+    assert alarms < 14
+
+
 def test_tests_of_smooth_columns_reject_about_as_often_as_stated():
     rejected = []
     for seed in range(400):
@@ -367,12 +376,25 @@ def test_the_target_is_watched_where_it_is_given():
 @pytest.mark.parametrize("size", [1, 7, 100, 1000])
 def test_chunks_are_as_the_whole(reference, size):
     new = rows(260, 6).assign(extra=1)
-    new.loc[100:, "city"] = "lima"
+    new.loc[100:, "city"] = [f"town {i * 7 % 45}" for i in range(160)]
     watcher = Watcher(reference)
     for start in range(0, len(new), size):
         watcher.add(new[start : start + size])
     assert watcher.result().to_dict() == monitor(reference, new).to_dict()
     assert watcher.n_rows == 260
+
+
+def test_new_levels_of_any_form_are_remembered_as_they_come():
+    known = Reference.of({"zip": [1, 2, 3] * 30}, kinds={"zip": "nominal"})
+    zips = (np.arange(90) * 37 % 61 + 100).astype(np.int64)
+    for form in (zips, pd.Categorical(zips), zips.astype(str)):
+        watcher = Watcher(known)
+        frame = pd.DataFrame({"zip": form})
+        for start in range(0, 90, 8):
+            watcher.add(frame[start : start + 8])
+        found = watcher.result()
+        assert found.to_dict() == monitor(known, frame).to_dict()
+        assert list(found["M204"][0].evidence["levels"]) == [str(z) for z in zips[:20]]
 
 
 def test_a_chunk_that_cannot_be_read_changes_nothing(reference):

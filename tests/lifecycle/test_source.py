@@ -195,6 +195,12 @@ def test_mixed_encodings_are_read_line_by_line(tmp_path):
     assert "2 lines (4, 5) are not UTF-8" in found.notes[0]
 
 
+def test_the_letters_of_windows(tmp_path):
+    found = read_source(write(tmp_path, "n,v\n“x” – 5 €,1\n".encode("cp1252")))
+    assert found.frame["n"].tolist() == ["“x” – 5 €"]
+    assert read_source(write(tmp_path, b"n,v\n\xe4\x81,1\n")).frame["n"].tolist() == ["ä\x81"]
+
+
 def test_json_lines_and_lists(tmp_path):
     found = read_source(write(tmp_path, '{"a": 1, "b": "x"}\n\n{"b": "y", "c": null}\n', "t.jsonl"))
     assert list(found.frame.columns) == ["a", "b", "c"]

@@ -43,6 +43,8 @@ def test_bars_are_the_counts(titanic):
     found = picture(titanic, "embarked", "sex")
     table = found.frame()
     assert bars(found.figure).T.ravel().tolist() == table["rows"].tolist()
+    lower, upper = (p.get_path().vertices.reshape(-1, 5, 2) for p in found.figure.axes[0].patches)
+    assert upper[:, 0, 1].tolist() == lower[:, 1, 1].tolist()  # each group stands on the one before
     counts = titanic.fillna({"embarked": GONE}).groupby(["embarked", "sex"]).size()
     for row in table.itertuples():
         assert row.rows == counts.get((row.value, row.sex), 0)
@@ -55,6 +57,9 @@ def test_a_histogram_counts_every_row(titanic):
     assert table["rows"].sum() == titanic["age"].notna().sum()
     assert bars(found.figure)[0].tolist() == table["rows"].tolist()
     peer, _ = np.histogram(titanic["age"].dropna(), bins=[*table["from"], table["to"].iloc[-1]])
+    assert peer.tolist() == table["rows"].tolist()
+    table = picture({"x": np.arange(41) / 4}, "x").frame()  # values at the edges of bins
+    peer, _ = np.histogram(np.arange(41) / 4, bins=[*table["from"], table["to"].iloc[-1]])
     assert peer.tolist() == table["rows"].tolist()
 
 

@@ -38,8 +38,7 @@ def saved(tmp_path):
 
 
 def test_lines_are_the_curves(saved):
-    x, lines = np.arange(5), {ODD[0]: np.arange(5.0), ODD[1]: np.arange(5.0)[::-1]}
-    plain = {"a": lines[ODD[0]], "b": lines[ODD[1]]}
+    x, plain = np.arange(5), {"a": np.arange(5.0), "b": np.arange(5.0)[::-1]}
     axes = saved(curves.curves(x, plain, "round", "error", mark_lowest="b"))
     assert [line.get_ydata().tolist() for line in axes.lines[:2]] == [v.tolist() for v in plain.values()]
     assert axes.lines[2].get_xdata() == [4, 4]
@@ -124,8 +123,13 @@ def test_intervals_coverage_and_scores(saved):
     assert outside.get_ydata().tolist() == [11.0]
     share = np.array([0.8, 0.95])
     axes = saved(decisions.coverage_bars(ODD[:2], share, share - 0.1, share + 0.05, 0.9, 0.95))
-    assert share.tolist() in [np.asarray(line.get_xdata()).tolist() for line in axes.lines] or axes.patches
-    assert saved(decisions.score_histogram(y, 7.0, "score", 0.9)).patches
+    assert axes.lines[0].get_xdata().tolist() == share.tolist()
+    assert np.allclose(
+        [s[:, 0] for s in axes.collections[0].get_segments()], np.column_stack([share - 0.1, share + 0.05])
+    )
+    axes = saved(decisions.score_histogram(y, 7.0, "score", 0.9))
+    assert sum(p.get_height() for p in axes.patches) == 10
+    assert axes.lines[0].get_xdata() == [7.0, 7.0]
 
 
 def test_learning_pictures(saved):

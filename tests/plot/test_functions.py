@@ -126,6 +126,7 @@ def test_paths_that_cannot_be_drawn_are_said():
         descent_path(np.zeros((2, 1)), lambda w: 0.0, names=("a", "b"))
     flat = descent_path(np.zeros((2, 2)), lambda w: 0.0)
     assert flat.ends_lowest
+    assert len(flat.minima) == 0
     assert flat.figure.axes
 
 

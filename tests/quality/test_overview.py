@@ -1,4 +1,4 @@
-"""The table at a glance: bars count rows, lines are shares or means with their intervals, and the picture shows them."""
+"""The table at a glance: bars count rows, lines are shares or means with intervals, and the picture shows them."""
 
 import json
 
@@ -132,7 +132,8 @@ def test_a_sample_stands_for_a_large_table(monkeypatch, titanic):
 def test_without_a_target_and_with_odd_columns(tmp_path):
     frame = pd.DataFrame(
         {
-            "one": 1.0, "empty": np.nan, "when": pd.date_range("2020-01-01", periods=40), "$x$ <b>": ["$a$", "<i>"] * 20,
+            "one": 1.0, "empty": np.nan, "when": pd.date_range("2020-01-01", periods=40),
+            "$x$ <b>": ["$a$", "<i>"] * 20,
             "many": [f"v{i % 17}" for i in range(40)], "far": [1.0] * 39 + [1e12], "flag": [True, False] * 20,
         }
     )  # fmt: skip

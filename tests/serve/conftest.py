@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import os
+import subprocess
+import sys
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -131,3 +135,27 @@ def client(client_of: Any, model: Any) -> Client:
 @pytest.fixture
 def row() -> dict[str, Any]:
     return {"pclass": 3, "sex": "male", "age": 30, "sib_sp": 0, "parch": 0, "fare": 8.05, "embarked": "S"}
+
+
+@pytest.fixture(scope="session")
+def running() -> Any:
+    """A server process for a model file, and what it says at its start; it is ended with the block."""
+    environment = {k: v for k, v in os.environ.items() if k != "TILTH_TOKEN"}
+
+    @contextlib.contextmanager
+    def started(*arguments: Any) -> Any:
+        line = [sys.executable, "-m", "tilth.cli.main", "serve", *map(str, arguments), "--port", "0", "--json"]
+        process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+        try:
+            text = ""
+            while not text.endswith("}\n"):
+                part = process.stdout.readline()
+                assert part, process.stderr.read()
+                text += part
+            yield process, json.loads(text)
+        finally:
+            if process.poll() is None:
+                process.kill()
+            process.communicate(timeout=60)
+
+    return started

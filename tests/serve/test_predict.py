@@ -252,6 +252,7 @@ def test_any_classifier_answers_and_explains(client_of, name):
         warnings.simplefilter("ignore")
         answers = client.post("/predict", {"rows": records(X)}).json()["predictions"]
         assert [a["prediction"] for a in answers] == model.predict(X).tolist()
+        assert not any("interval" in a for a in answers)
         if hasattr(model, "predict_proba"):
             np.testing.assert_allclose(numbers(answers, "No", "Yes"), model.predict_proba(X), atol=1e-12)
         reply = client.post("/explain", records(X)[0])

@@ -37,25 +37,6 @@ def ended(*arguments):
     return subprocess.run(line, capture_output=True, text=True, timeout=START, env=ENVIRONMENT, check=False)
 
 
-@contextlib.contextmanager
-def running(*arguments, **environment):
-    line = [sys.executable, "-m", "tilth.cli.main", "serve", *map(str, arguments), "--port", "0", "--json"]
-    process = subprocess.Popen(
-        line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT | environment
-    )
-    try:
-        text = ""
-        while not text.endswith("}\n"):
-            line = process.stdout.readline()
-            assert line, process.stderr.read()
-            text += line
-        yield process, json.loads(text)
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.communicate(timeout=START)
-
-
 def ask(url, method="GET", path="/health", body=None, headers=()):
     connection = http.client.HTTPConnection(urlsplit(url).hostname, urlsplit(url).port, timeout=60)
     try:
@@ -77,7 +58,7 @@ def raw(url, sent):
         return back
 
 
-def test_it_serves_survives_and_stops(model_file):
+def test_it_serves_survives_and_stops(model_file, running):
     with running(model_file, "--timeout", "1") as (process, told):
         assert told["schema"] == "tilth.serve/1"
         assert told["model_id"] == hashlib.sha256(model_file.read_bytes()).hexdigest()
@@ -104,7 +85,7 @@ def test_it_serves_survives_and_stops(model_file):
         assert "Traceback" not in process.stderr.read()
 
 
-def test_sigterm_is_a_good_end_and_other_machines_without_a_token_are_warned_about(model_file):
+def test_sigterm_is_a_good_end_and_other_machines_without_a_token_are_warned_about(model_file, running):
     with running(model_file, "--host", "0.0.0.0", "-q") as (process, told):
         assert ask(f"http://127.0.0.1:{urlsplit(told['url']).port}/")[0] == 200
         process.send_signal(signal.SIGTERM)

@@ -1,1 +1,1 @@
-"""The command line: ``tilth run``, ``profile``, ``audit``, ``models``, ``datasets``, ``show``, ``predict``."""
+"""The command line: one module for each command, listed in ``main.COMMANDS``."""

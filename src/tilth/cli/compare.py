@@ -63,8 +63,8 @@ def compare(
 
 
 def _is_run(thing: str) -> bool:
-    path = Path(thing)
-    return path.is_dir() or path.suffix == ".json"
+    """Whether a name is meant as a run: whatever is no model file by its name."""
+    return Path(thing).is_dir() or Path(thing).suffix != ".tilth"
 
 
 def _runs(things: tuple[str, ...]) -> Any:

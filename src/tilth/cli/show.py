@@ -133,7 +133,10 @@ def _difference_page(changes: list[dict[str, str]], same: bool, model: str, othe
 
 
 def _flat(value: Any, place: str = "") -> dict[str, Any]:
-    """Nested data as places and values."""
+    """Nested data as places and values; a number with its interval is one value."""
+    if isinstance(value, dict) and all(isinstance(value.get(k), (int, float)) for k in ("value", "low", "high")):
+        how = f", {value['method']}" if "method" in value else ""
+        value = f"{value['value']:.3f} ({value['low']:.3f} to {value['high']:.3f}){how}"
     if isinstance(value, dict):
         return {
             k: v for key, inner in value.items() for k, v in _flat(inner, f"{place}.{key}" if place else key).items()

@@ -56,9 +56,10 @@ class Residuals:
     def verdict(self) -> str:
         """In words."""
         low, high = np.quantile(self.residual, [0.05, 0.95])
-        lean = "" if self.bias.low <= 0 <= self.bias.high else (
-            f" On the whole answers are too {'small' if self.bias.value > 0 else 'large'}: the mean residual is {self.bias}."
-        )  # fmt: skip
+        lean = ""
+        if not self.bias.low <= 0 <= self.bias.high:
+            word = "small" if self.bias.value > 0 else "large"
+            lean = f" On the whole answers are too {word}: the mean residual is {self.bias}."
         ratio = self.spread_ratio
         uneven = f" Errors of large answers are {ratio:.1f} times those of small ones." if ratio > 2 else ""
         return f"Nine of ten answers are off by {low:+.3g} to {high:+.3g}.{lean}{uneven}"
@@ -76,8 +77,13 @@ class Residuals:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready data."""
-        return {"bias": self.bias.to_dict(), "spread_ratio": self.spread_ratio, "parts": self.frame().to_dict("records"),
-                "verdict": self.verdict()}  # fmt: skip
+        parts = self.frame().to_dict("records")
+        return {
+            "verdict": self.verdict(),
+            "bias": self.bias.to_dict(),
+            "spread_ratio": self.spread_ratio,
+            "parts": parts,
+        }
 
     def __str__(self) -> str:
         return f"{self.verdict()}\n\n{self.frame().to_string(index=False)}"

@@ -15,13 +15,16 @@ Floats = NDArray[np.float64]
 #: Rows that associations are measured on; columns beyond which they are not looked for.
 MOST_ROWS = 2000
 MOST_COLUMNS = 400
+#: Pairs with levels are counted one by one, about a thousand in a second; beyond so many only numbers are compared.
+MOST_PAIRS = 3000
 #: Rows with both values below which a pair says nothing.
 FEW_ROWS = 10
 
 
-def associations(columns: list[Column], seed: int = 0) -> Floats:
+def associations(columns: list[Column], seed: int = 0, *, most_pairs: float = np.inf) -> Floats:
     """Strength 0 to 1 of every pair: |Spearman's r| of numbers and ranks, eta of a number and levels, Cramer's V of
-    levels; the last two less what many levels reach by chance (Bergsma 2013). 0 where nothing can be said.
+    levels; the last two less what many levels reach by chance (Bergsma 2013). 0 where nothing can be said, and for
+    pairs with levels where there are more than ``most_pairs`` of them.
 
     >>> from tilth.data.kinds import Kind
     >>> x = Column("x", Kind("numeric"), np.arange(20.0))
@@ -35,11 +38,19 @@ def associations(columns: list[Column], seed: int = 0) -> Floats:
     out = np.eye(len(some))
     number = [c.kind.name != "nominal" for c in some]
     _fill_numbers(out, [c for c, is_number in zip(some, number, strict=True) if is_number], np.flatnonzero(number))
+    if level_pairs(some) > most_pairs:
+        return out
     for i, a in enumerate(some):
         for j in range(i):
             if not (number[i] and number[j]):
                 out[i, j] = out[j, i] = _levels(a, some[j])
     return out
+
+
+def level_pairs(columns: list[Column]) -> int:
+    """Number of pairs in which one column at least has levels without an order."""
+    numbers = sum(c.kind.name != "nominal" for c in columns)
+    return (len(columns) * (len(columns) - 1) - numbers * (numbers - 1)) // 2
 
 
 def _fill_numbers(out: Floats, columns: list[Column], places: NDArray[np.intp]) -> None:
@@ -77,12 +88,14 @@ def _levels(a: Column, b: Column) -> float:
     return math.sqrt(min(1.0, max(0.0, left)))
 
 
-def alike(columns: list[Column], above: float, seed: int = 0) -> list[tuple[str, ...]]:
+def alike(
+    columns: list[Column], above: float, seed: int = 0, *, most_pairs: float = MOST_PAIRS
+) -> list[tuple[str, ...]]:
     """Sets of columns in which each is tied to another one by an association of at least ``above``."""
     from scipy.sparse.csgraph import connected_components
 
     if len(columns) < 2 or len(columns) > MOST_COLUMNS:
         return []
-    _, part = connected_components(associations(columns, seed) >= above, directed=False)
+    _, part = connected_components(associations(columns, seed, most_pairs=most_pairs) >= above, directed=False)
     sets = [tuple(c.name for c, p in zip(columns, part, strict=True) if p == k) for k in range(int(part.max()) + 1)]
     return [names for names in sets if len(names) > 1]

@@ -237,8 +237,8 @@ def partial_dependence(
 
     ``"pdp"``, partial dependence: mean over rows i of f(x_i with column = v). ``"ale"``, accumulated local effects
     (Apley and Zhu 2020): the sum up to v of the mean over rows i in (v_k-1, v_k] of
-    f(x_i with column = v_k) - f(x_i with column = v_k-1), less its mean; unordered levels stand in the order of the
-    model's mean answers. Of two classes the probability of the last is shown.
+    f(x_i with column = v_k) - f(x_i with column = v_k-1), less its mean over the rows; unordered levels stand in the
+    order of the model's mean answers. Of two classes the probability of the last is shown.
 
     Values are those of the rows: quantiles of numbers, levels, and a missing value as a point of its own where there
     are some (for ALE: the mean change when a value is taken away).
@@ -382,7 +382,7 @@ def _accumulated(subject: Subject, grid: Grid, rows: Ints, width: int) -> tuple[
         average = totals / np.maximum(held, 1)[:, None]
         # Point k is the sum of the steps before it, less the mean of that over the rows: weights of the steps.
         weights = np.tri(n_points, n_points - 1, -1)
-        shares = _shares(grid, place, n_points)
+        shares = _shares(grid, known, place)
         weights = weights - shares @ weights
         mean = weights @ average
         rest = (change - average[step]) ** 2
@@ -417,12 +417,15 @@ def _steps(grid: Grid, rows: Ints, place: Ints) -> tuple[Ints, Ints]:
     return np.concatenate([place[down] - 1, place[up]]), np.concatenate([rows[down], rows[up]])
 
 
-def _shares(grid: Grid, place: Ints, n_points: int) -> Floats:
-    """Weights of the points in the mean over the rows; a row within a bin is half at either end."""
+def _shares(grid: Grid, rows: Ints, place: Ints) -> Floats:
+    """Weights of the points in the mean over the rows; a row within a bin lies on the line between its ends."""
+    n_points = len(grid.rows)
     if grid.is_number:
-        step = np.maximum(place - 1, 0)
-        held = np.bincount(step, minlength=n_points - 1) / max(1, len(step))
-        return (np.append(held, 0.0) + np.append(0.0, held)) / 2
+        upper = np.maximum(place, 1)
+        start, end = grid.at[upper - 1], grid.at[upper]
+        along = (grid.column.values[rows] - start) / (end - start)
+        held = np.bincount(upper, along, n_points) + np.bincount(upper - 1, 1 - along, n_points)
+        return np.asarray(held / max(1, len(rows)))
     level = np.bincount(place[place >= 0], minlength=n_points)
     return level / max(1, level.sum())
 

@@ -14,7 +14,7 @@ from tilth.base import Section
 from tilth.evaluate.intervals import Interval
 from tilth.evaluate.metrics import USUAL, Metric
 from tilth.evaluate.metrics import metric as metric_of
-from tilth.explain.association import MOST_COLUMNS, alike
+from tilth.explain.association import MOST_COLUMNS, MOST_PAIRS, alike, level_pairs
 from tilth.explain.shuffling import Loss, Shuffling, Tally
 from tilth.explain.subject import Subject, subject_of
 from tilth.quality.finding import count, listed, plain
@@ -27,8 +27,9 @@ Floats = NDArray[np.float64]
 #: With a limit of time: shuffles of the first round, and rows that are kept at least.
 FIRST_ROUND = 2
 LEAST_ROWS = 200
-#: Share of the time that the first round may be expected to take.
+#: Share of the time that the first round may be expected to take, and pairs of columns that a second is spent on.
 SHARE = 0.7
+PAIRS_PER_SECOND = 200
 
 MATTERS, WITH_OTHERS, NOT_SHOWN, UNUSED, NOT_REACHED = (
     "matters", "matters with", "not shown to matter", "no answer depends on it", "not reached",
@@ -71,15 +72,13 @@ class Importance:
         own = self[column]
         if own.matters:
             return MATTERS
+        group = self._set_of(column)
+        shown = [n for n in group.names if n not in self.skipped and self[n].matters] if group is not None else []
+        if group is not None and group.matters and not shown:
+            return f"{WITH_OTHERS} {listed(n for n in group.names if n != column)}"
         if not own.used:
             return UNUSED
-        group = self._set_of(column)
-        if group is None:
-            return NOT_SHOWN
-        shown = [n for n in group.names if n not in self.skipped and self[n].matters]
-        if shown:
-            return f"{NOT_SHOWN} beside {listed(shown)}"
-        return f"{WITH_OTHERS} {listed(n for n in group.names if n != column)}" if group.matters else NOT_SHOWN
+        return f"{NOT_SHOWN} beside {listed(shown)}" if shown else NOT_SHOWN
 
     def _set_of(self, column: str) -> Loss | None:
         """The columns that tell the same as this one."""
@@ -100,7 +99,7 @@ class Importance:
 
     def top(self, most: int) -> list[str]:
         """The first few columns that some answer depends on."""
-        return [c for c in self.order() if self[c].used][:most]
+        return [c for c in self.order() if self.status(c) != UNUSED][:most]
 
     def frame(self) -> pd.DataFrame:
         """One line per column, then per set of columns shuffled together: loss, interval, noise, what it comes to."""
@@ -121,6 +120,8 @@ class Importance:
 
     def verdict(self) -> str:
         """Which columns matter, in words."""
+        if not self.alone:
+            return "No column was measured in time."
         shown, total = self.matter, len(self.alone) + len(self.skipped)
         if not shown:
             said = f"None of {count(total, 'column')} is shown to matter to the {self.metric.name} of {self.model}."
@@ -258,7 +259,7 @@ def permutation_importance(
     >>> found.matter, found.status("sepal_width")
     (['petal_length', 'petal_width'], 'not shown to matter')
     >>> print(found["petal_width"].interval)
-    0.317 [0.229, 0.403]
+    0.317 [0.229, 0.405]
     """
     start = clock.monotonic()
     owner = "permutation_importance"
@@ -273,7 +274,7 @@ def permutation_importance(
     if rows is not None and rows < subject.n:
         notes.append(f"{count(rows, 'row')} of {subject.n:,}, drawn at random.")
         subject = subject.take(subject.sample(rows, seed))
-    sets = _sets(subject, groups_above, seed, notes)
+    sets = _sets(subject, groups_above, seed, seconds, notes)
     work = Shuffling(subject, chosen, seed, level)
     began = clock.monotonic()
     _require_score(work, owner)
@@ -322,13 +323,19 @@ def _require_score(work: Shuffling, owner: str) -> None:
         raise ValueError(f"{owner}: the {name} of these {count(work.base.n, 'row')} is not defined; give more rows.")
 
 
-def _sets(subject: Subject, above: float | None, seed: int, notes: list[str]) -> list[tuple[str, ...]]:
+def _sets(
+    subject: Subject, above: float | None, seed: int, seconds: float | None, notes: list[str]
+) -> list[tuple[str, ...]]:
     """Columns that tell the same."""
     if above is None:
         return []
-    if len(subject.columns) > MOST_COLUMNS:
+    columns = [subject.column(n) for n in subject.columns]
+    most = MOST_PAIRS if seconds is None else min(MOST_PAIRS, PAIRS_PER_SECOND * seconds)
+    if len(columns) > MOST_COLUMNS:
         notes.append(f"Columns that tell the same were not looked for: more than {MOST_COLUMNS} columns.")
-    return alike([subject.column(n) for n in subject.columns], above, seed)
+    elif level_pairs(columns) > most:
+        notes.append("Columns that tell the same were looked for among numbers only: the other pairs are too many.")
+    return alike(columns, above, seed, most_pairs=most)
 
 
 def _measured(

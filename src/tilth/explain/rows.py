@@ -28,7 +28,7 @@ MOST_COLUMNS = 2000
 class RowExplanation(Explanation):
     """Contributions of the user's columns to the answers: base + sum of values = score, in every row.
 
-    ``error`` holds the standard errors of sampled values, None where the explanation is exact.
+    ``error`` holds the standard errors of sampled values over the background rows, None where the explanation is exact.
     """
 
     error: Floats | None = None

@@ -1,8 +1,8 @@
 """Answers to shuffled columns, and how sure their loss is.
 
 Shuffling columns by an order p gives row i the cells of row p(i), and changes its loss by d(i, p(i)). What the score
-loses is (a function of) the mean of d, and both rows vary: the one asked about and the one that gives its cells. So each
-row counts twice in the spread, with its mean d as the one asked about and with its mean d as the giver.
+loses is (a function of) the mean of d, and both rows vary: the one asked about and the one that gives its cells. So
+each row counts twice in the spread, with its mean d as the one asked about and with its mean d as the giver.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: Blocks of rows that are left out in turn, for scores that are no means over rows.
-BLOCKS = 40
+BLOCKS = 20
 
 
 @dataclass(frozen=True)
@@ -189,6 +189,8 @@ class Shuffling:
         return out
 
     def _loss(self, tally: Tally, interval: Interval, error: float, z: float) -> Loss:
+        if not tally.used:  # exactly nothing, without rounding
+            interval, error = Interval(0.0, 0.0, 0.0, self.level, "no answer changed", self.base.n), 0.0
         return Loss(tally.names, interval, error, _noise(tally.scores), len(tally.scores), tally.used, z)
 
     def _jackknife(self, tally: Tally) -> tuple[Interval, float]:

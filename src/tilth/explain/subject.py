@@ -50,7 +50,7 @@ class _AsGiven(Problem):
 
 
 class _AskedOnce:
-    """A classifier of another library that is asked once about each row: for answers, or for probabilities."""
+    """A classifier that is asked once about each row: for its answers, or for its probabilities."""
 
     def __init__(self, model: Any, needs: str) -> None:
         self.classes_ = model.classes_
@@ -224,8 +224,7 @@ class Subject:
         """
         assert self.target is not None
         swaps, size = swaps or {}, self.block()
-        foreign = self.task == "classification" and not isinstance(self.model, Estimator)
-        model = _AskedOnce(self.model, needs) if foreign else self.model
+        model = _AskedOnce(self.model, needs) if self.task == "classification" else self.model
         parts = []
         for start in range(0, len(base), size):
             part = slice(start, start + size)

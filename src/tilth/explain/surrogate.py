@@ -135,9 +135,9 @@ def surrogate(
     >>> iris = load_iris().frame
     >>> found = surrogate(NaiveBayes().fit(iris, "species"), iris, depth=2)
     >>> print(found.rules())
-    (petal_width <= 0.8) -> setosa (35 of 35)
-    (0.8 < petal_width <= 1.7) -> versicolor (36 of 37)
-    (petal_width > 1.7) -> virginica (33 of 33)
+    (petal_length <= 2.6) -> setosa (36 of 36)
+    (2.6 < petal_length <= 4.75) -> versicolor (32 of 32)
+    (petal_length > 4.75) -> virginica (34 of 37)
     >>> print(found.fidelity)
     0.956 [0.852, 0.988]
     """
@@ -197,8 +197,9 @@ def _most_frequent(answers: NDArray[Any]) -> Any:
 
 def _used(subject: Subject) -> RawTable:
     """The columns that the model may use."""
-    columns = [subject.table.column(name) for name in subject.columns]
-    return RawTable(columns, subject.n, True, None, subject.table.native)
+    columns, table = [subject.table.column(name) for name in subject.columns], subject.table
+    # Without names of its own a table is known by the order of its columns, as long as all of them are there.
+    return RawTable(columns, subject.n, table.named or len(columns) < table.width, None, table.native)
 
 
 def _tree(subject: Subject, is_class: bool, depth: int, n: int, seed: int) -> Any:

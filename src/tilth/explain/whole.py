@@ -138,7 +138,7 @@ def explain(
         raise ValueError(f"explain: seconds must be above 0, or None for no limit; got {seconds}.")
 
     def left(share: float) -> float | None:
-        return None if seconds is None else max(0.01, start + share * seconds - clock.monotonic())
+        return None if seconds is None else max(1e-9, start + share * seconds - clock.monotonic())
 
     subject = subject_of(model, X, y, owner="explain", groups=groups)
     notes: list[str] = []
@@ -156,23 +156,32 @@ def explain(
     effects = partial_dependence(
         model, plain_rows, kind=kind, importance=_if_any(importance), most=most, seed=seed, seconds=left(SHARES[1])
     )
-    small = None
-    if subject.n < LEAST_ROWS:
-        notes.append(f"A small tree in the model's place needs at least {LEAST_ROWS} rows.")
-    else:
-        small = surrogate(
-            model, plain_rows, depth=depth, seed=seed, rows=None if rows is None else max(rows, LEAST_ROWS)
-        )
-    found = Explained(subject.name, effects, importance, small, notes=notes)
-    if seconds is None or clock.monotonic() < start + seconds:
+    found = Explained(subject.name, effects, importance, notes=notes)
+
+    def is_late(what: str) -> bool:
+        late = seconds is not None and clock.monotonic() >= start + seconds
+        if late:
+            notes.append(f"No time was left for {what}.")
+        return late
+
+    if not is_late("a small tree in the model's place"):
+        _add_surrogate(found, subject, plain_rows, depth, rows, seed)
+    if not is_late("single rows"):
         _add_examples(found, subject, background, seed)
-    else:
-        notes.append("Single rows were not explained: no time was left.")
     return found
 
 
 def _if_any(importance: Importance | None) -> Importance | None:
     return importance if importance is not None and importance.top(1) else None
+
+
+def _add_surrogate(found: Explained, subject: Subject, table: Any, depth: int, rows: int | None, seed: int) -> None:
+    """A small tree in the model's place."""
+    if subject.n < LEAST_ROWS:
+        found.notes.append(f"A small tree in the model's place needs at least {LEAST_ROWS} rows.")
+        return
+    enough = None if rows is None else max(rows, LEAST_ROWS)
+    found.surrogate = surrogate(subject.model, table, depth=depth, seed=seed, rows=enough)
 
 
 def _add_examples(found: Explained, subject: Subject, background: Any, seed: int) -> None:

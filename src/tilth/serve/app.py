@@ -185,7 +185,7 @@ class _Web:
 
     async def docs(self, request: Request) -> Response:
         """``GET /docs``."""
-        return _html(pages.docs_page(self.service, self.document))
+        return _html(pages.docs_page(self.service, self.document, request.headers["host"]))
 
     async def card(self, request: Request) -> Response:
         """``GET /card``."""

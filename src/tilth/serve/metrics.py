@@ -90,5 +90,5 @@ def prometheus(told: dict[str, Any]) -> str:
 
 
 def _label(value: Any) -> str:
-    text = str(value).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    text = str(value).replace("\\", "\\\\").replace('"', '\\"')
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

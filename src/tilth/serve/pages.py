@@ -92,10 +92,11 @@ def form_page(service: Service, told: Mapping[str, Any] | None = None) -> Html:
 
 
 def _control(f: Field, key: str, value: str) -> Html:
+    is_menu = f.takes == "level" and len(f.levels) <= _MENU
     if f.takes == "number":
         hint = f"{cell_text(f.low)} to {cell_text(f.high)} in training" if f.has_range else "a number"
         control = fill("number", key=key, value=value)
-    elif f.takes == "level" and len(f.levels) <= _MENU:
+    elif is_menu:
         hint = "from low to high" if f.ordered else ""
         texts = [str(v) for v in f.levels]
         extra = [value] if value and value not in texts else []
@@ -111,7 +112,7 @@ def _control(f: Field, key: str, value: str) -> Html:
         control = fill("date", key=key, value=value)
     else:
         hint, control = "", fill("text", key=key, value=value)
-    missing = "blank if missing" if f.nullable else "needed"
+    missing = ("" if is_menu else "blank if missing") if f.nullable else "needed"
     return fill("control", key=key, name=f.name, control=control, hint="; ".join(h for h in (hint, missing) if h))
 
 
@@ -156,7 +157,7 @@ def _shown(value: Any) -> str:
 # ------------------------------------------------------------------------------------------------------- docs and card
 
 
-def docs_page(service: Service, document: Mapping[str, Any]) -> Html:
+def docs_page(service: Service, document: Mapping[str, Any], host: str) -> Html:
     """The interface for people: paths, fields, examples to copy."""
     paths = joined(
         fill("path", method=method.upper(), path=path, summary=told["summary"])
@@ -173,7 +174,7 @@ def docs_page(service: Service, document: Mapping[str, Any]) -> Html:
     example = json.dumps(service.fields.example(), ensure_ascii=False)
     quoted = example.replace("'", "'\\''")
     token = "-H 'Authorization: Bearer TOKEN' " if "security" in document else ""
-    call = f"curl {token}-H 'Content-Type: application/json' \\\n  -d '{quoted}' \\\n  http://127.0.0.1:8000/predict"
+    call = f"curl {token}-H 'Content-Type: application/json' \\\n  -d '{quoted}' \\\n  http://{host}/predict"
     body = fill("docs", paths=paths, fields=fields, answers=answers, example=example, call=call)
     return _page(service, f"Interface: {_target(service)}", body)
 

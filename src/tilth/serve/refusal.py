@@ -91,4 +91,3 @@ def shown(value: Any) -> str:
         return f"{float(value):g}"
     except OverflowError:
         return "a number too large to hold"
-

@@ -108,7 +108,7 @@ class Field:
             return cell
         if text in missing and text not in self.known:
             return None
-        if self.takes == "number":
+        if self.takes == "number" and len(text) <= _LONGEST:
             number = parse_number(text)
             return text if number is None else None if math.isnan(number) else number
         if self.takes == "level" and text not in self.known:

@@ -130,7 +130,9 @@ def test_a_torn_journal_file_counts_as_not_done(division, tmp_path):
 
 def test_trials_survive_the_journal_to_the_last_bit(division, tmp_path):
     journal = Journal.open(tmp_path / "w", division.develop, division.outer, 0, resume=False)
-    answers = Answers(np.array([0, 1]), np.array([1, 1]), np.array([[0.3, 0.7], [0.1, 0.9]]), classes=np.array(["a", "b"]))
+    answers = Answers(
+        np.array([0, 1]), np.array([1, 1]), np.array([[0.3, 0.7], [0.1, 0.9]]), classes=np.array(["a", "b"])
+    )
     trial = Trial("x y", [Outcome(answers, None, 0.5, 0.1, codes=("W201",), said=("hm",)), Outcome(failure="no")])
     journal.put(trial)
     found = journal.get("x y", np.array(["a", "b"]))

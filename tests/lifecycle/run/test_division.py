@@ -10,7 +10,8 @@ from tilth.lifecycle.run.question import prepare
 rng = np.random.default_rng(3)
 N = 600
 FRAME = pd.DataFrame({
-    "x": rng.normal(size=N), "person": rng.integers(0, 60, N), "day": pd.date_range("2020-01-01", periods=N).astype(str),
+    "x": rng.normal(size=N), "person": rng.integers(0, 60, N),
+    "day": pd.date_range("2020-01-01", periods=N).astype(str),
     "y": rng.choice(["a", "b"], N),
 })  # fmt: skip
 

@@ -24,7 +24,12 @@ def test_baselines_are_first_and_places_rise():
 
 
 def test_wanted_models_stand_beside_the_baselines():
-    assert [r.name for r in rungs("classification", ("Perceptron", "C45"))] == ["Zero-R", "One-R", "C4.5 tree", "Perceptron"]
+    assert [r.name for r in rungs("classification", ("Perceptron", "C45"))] == [
+        "Zero-R",
+        "One-R",
+        "C4.5 tree",
+        "Perceptron",
+    ]
     with pytest.raises(ValueError, match="no model for regression"):
         rungs("regression", ("C45",))
 

@@ -62,7 +62,11 @@ def test_replay_of_other_rows_says_what_differs(dirty, tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "match"),
-    [("not json", "is no manifest"), ('{"schema": "other/1"}', "its schema is 'other/1'"), ("[1]", "its schema is 'list'")],
+    [
+        ("not json", "is no manifest"),
+        ('{"schema": "other/1"}', "its schema is 'other/1'"),
+        ("[1]", "its schema is 'list'"),
+    ],
 )
 def test_files_that_are_no_manifest_are_refused(tmp_path, text, match):
     path = tmp_path / "run.json"
@@ -100,9 +104,11 @@ def test_the_model_file_says_what_it_is_and_what_rows_it_knows(titanic):
 
 def test_text_of_a_model_is_python_that_makes_it():
     model = tilth.ThresholdClassifier(
-        estimator=tilth.NaiveBayes(smoothing=tilth.Laplace(0.5), kinds={f"a long name {i}": "nominal" for i in range(9)}),
+        estimator=tilth.NaiveBayes(
+            smoothing=tilth.Laplace(alpha=0.5), kinds={f"a long name {i}": "nominal" for i in range(9)}
+        ),
         costs={"fp": 1, "fn": 5},
-    )  # fmt: skip
+    )
     text = call_text(model)
     space = {name: getattr(tilth, name) for name in names_in(model)}
     assert repr(eval(text, space)) == repr(model)
@@ -124,7 +130,7 @@ def test_a_full_disk_leaves_whole_files_and_a_sentence(titanic, tmp_path, monkey
 
 
 def test_a_run_of_a_table_in_memory_cannot_be_replayed_without_it(tmp_path, quick):
-    frame = pd.DataFrame({"x": np.arange(60.0), "y": [0, 1] * 30})
+    frame = pd.DataFrame({"x": np.random.default_rng(1).normal(size=60).round(1), "y": [0, 1] * 30})
     made = run(frame, "y", out=tmp_path, **quick)
     with pytest.raises(SourceError, match="--data FILE"):
         replay_run(made.files["run.json"])

@@ -66,7 +66,7 @@ def test_the_model_is_fitted_on_all_rows_and_its_file_predicts_the_same(titanic)
 def test_costs_move_the_threshold_of_the_model(titanic):
     assert type(titanic.model).__name__ == "ThresholdClassifier"
     assert titanic.threshold.threshold.value < 0.5
-    control = [p.control for s in titanic.pages for p in s.parts if p.control and p.control["kind"] == "threshold"][0]
+    control = next(p.control for s in titanic.pages for p in s.parts if p.control and p.control["kind"] == "threshold")
     assert len(control["thresholds"]) == len(control["tp"]) <= 200
     totals = {tp + fp + fn + tn for tp, fp, fn, tn in zip(*(control[k] for k in ("tp", "fp", "fn", "tn")), strict=True)}
     assert totals == {control["n"]}
@@ -98,14 +98,20 @@ def test_the_files_are_whole_and_say_the_same(titanic):
 def test_the_same_seed_gives_the_same_model_and_scores(titanic, tmp_path, quick):
     again = run("titanic", out=tmp_path, sensitive=["sex"], keep_sensitive=True, costs={"fp": 1, "fn": 3}, **quick)
     assert again.files["model.tilth"].read_bytes() == titanic.files["model.tilth"].read_bytes()
-    first, second = (_without_costs(r.to_dict()) for r in (titanic, again))
+    first, second = (
+        _without_costs(json.loads(json.dumps(r.to_dict()).replace(str(r.folder), "FOLDER"))) for r in (titanic, again)
+    )
     assert first == second
 
 
 def _without_costs(told):
     """What a fit took differs from run to run; all else must not."""
     if isinstance(told, dict):
-        return {k: _without_costs(v) for k, v in told.items() if "second" not in k and k not in ("cost", "per 1,000 answers")}
+        return {
+            k: _without_costs(v)
+            for k, v in told.items()
+            if "second" not in k and k not in ("cost", "per 1,000 answers")
+        }
     if isinstance(told, list):
         return [_without_costs(v) for v in told]
     return re.sub(r"[0-9.]+ (ms|s)\b", "", told) if isinstance(told, str) else told
@@ -278,7 +284,7 @@ def test_hopeless_questions_are_refused_in_a_sentence(frame, target, error, matc
         ({"time": "Outlook"}, "no times"),
         ({"positive": "Maybe"}, "no class 'Maybe'"),
         ({"metric": "acuracy"}, "acuracy"),
-        ({"models": "RandomForest"}, "Did you mean RandomForestClassifier"),
+        ({"models": "RandomForest"}, "or RandomForestClassifier"),
         ({"models": "Ridge"}, "no model for classification"),
         ({"costs": {"fpp": 1}}, "costs are given as"),
         ({"budget": "soon"}, "budget must be a time"),

@@ -126,8 +126,8 @@ def _count(column: ColumnReference, cells: RawColumn | None, n_rows: int) -> Tal
         rows = np.bincount(codes[codes >= 0], minlength=len(names))
         np.add.at(tally.counts, lookup, rows)
         tally.n_missing = int((codes < 0).sum())
-        new = [(name, int(k)) for name, k, i in zip(names, rows, lookup, strict=True) if i == len(place)]
-        tally.unlisted = dict(new[:EXAMPLES])
+        # All of them: which are remembered is decided where chunks come together, so that cuts do not matter.
+        tally.unlisted = {name: int(k) for name, k, i in zip(names, rows, lookup, strict=True) if i == len(place)}
         return tally
     values, tally.n_unreadable = numbers_of(cells) if column.kind == "numeric" else seconds_of(cells)
     present = values[~np.isnan(values)]

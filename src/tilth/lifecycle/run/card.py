@@ -36,17 +36,16 @@ def model_card(run: Run) -> str:
 
 
 def _pages(run: Run) -> list[Section]:
-    assert run.contest is not None and run.chosen is not None and run.schema is not None
     n = run.question.table.n_rows
-    features = [c.name for c in run.schema if c.role == "feature"]
-    aside = sorted(c.name for c in run.schema if c.role == "aside")
+    features = [c.name for c in run.schema or () if c.role == "feature"]
+    aside = sorted(c.name for c in run.schema or () if c.role == "aside")
     gain = f" Less Zero-R: {signed(run.gain)}." if run.gain is not None else ""
     said = run.witness.said if run.witness is not None else "over the folds"
     pages = [
         Section("Model", f"{run.model_name} ({type(run.model).__name__}), predicting {run.target} ({run.task}) from "
                 f"{count(len(features), 'column')}. Made by tilth run; the manifest run.json says how."),
-        Section("Intended use", f"Rows like those of {run.name}: the same columns, from the same source and period. The "
-                "people who deploy it should write here what its answers decide, for whom, and who checks them."),
+        Section("Intended use", f"Rows like those of {run.name}: the same columns, from the same source and period. "
+                "The people who deploy it should write here what its answers decide, for whom, and who checks them."),
         Section("Training data", f"{count(n, 'row')} of {run.name}. Learned from: {listed(features, 30)}."
                 + (f" Not learned from: {listed(aside, 30)}." if aside else "") + _done(run)),
         Section("How good it is", f"{run.metric.name} {run.score} {said}; Zero-R {run.baseline}.{gain}"
@@ -57,7 +56,7 @@ def _pages(run: Run) -> list[Section]:
     elif not run.options.sensitive:
         pages.append(Section("By group", "No sensitive column was named, so nothing is known about groups of people. "
                              "Run again with --sensitive COLUMN."))  # fmt: skip
-    limits = [f"  {a.text}" + (f" If not: {a.consequence}" if a.consequence else "") for a in run.model.card.assumptions]
+    limits = assumptions_of(run.model)
     open_ = [f"  {f.code}  {f.title}" for f in run.unsettled()]
     pages.append(Section("Limits", "\n".join([
         *limits, *open_, "  Rows outside the ranges and levels of training are answered with a warning.",
@@ -65,6 +64,11 @@ def _pages(run: Run) -> list[Section]:
     pages.append(Section("Monitoring", "tilth predict and tilth serve compare new rows with the training rows and warn "
                          "of drift, of values out of range and of levels never seen."))  # fmt: skip
     return pages
+
+
+def assumptions_of(model: Any) -> list[str]:
+    """What a model takes for granted, a line each, and what follows where it does not hold."""
+    return [f"  {a.text}" + (f" If not: {a.consequence}" if a.consequence else "") for a in model.card.assumptions]
 
 
 def _done(run: Run) -> str:

@@ -208,7 +208,8 @@ class Contest:
             stands = "tuned" if self.is_tuned(name) else "as given"
             yield {
                 "model": name, "tries": len(found.tried), "seconds": round(found.seconds, 2),
-                "inner (optimistic)": f"{found.best.value:.3f}", "outer (honest)": "" if gain is None else str(found.score),
+                "inner (optimistic)": f"{found.best.value:.3f}",
+                "outer (honest)": "" if gain is None else str(found.score),
                 "optimism": found.optimism if gain is not None else np.nan,
                 "gain of tuning": "" if gain is None else signed(gain),
                 "stands": stands if gain is not None else "as given: no time for all folds",
@@ -236,6 +237,8 @@ def enter_all(contest: Contest, rungs: list[Rung], clock: Clock, share: float, s
         left = clock.until(share)
         # A model that is quick leaves its part to the others; none may take more than half of what is left.
         part = left if math.isinf(left) else max(left / (len(rungs) - i), 0.5 * left)
+        if rung.name == "Zero-R":  # it costs next to nothing, and nothing can be said without it
+            part = math.inf
         entry = contest.try_as_given(rung, part)
         if entry.done:
             said(f"{rung.name} {contest.mean_score(entry.trial):.3f}")

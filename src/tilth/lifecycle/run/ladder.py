@@ -111,7 +111,9 @@ LEFT_OUT: dict[str, str] = {
 
 def rungs(task: str, wanted: tuple[str, ...] = ()) -> list[Rung]:
     """The models of a task, simplest first; ``wanted`` are class names: these only, beside the baselines."""
-    known = [Rung(n, m, i, baseline=b) for i, (n, m, b) in enumerate(_CLASSES if task == "classification" else _NUMBERS)]
+    known = [
+        Rung(n, m, i, baseline=b) for i, (n, m, b) in enumerate(_CLASSES if task == "classification" else _NUMBERS)
+    ]
     if not wanted:
         return known
     concept = "classification" if task == "classification" else "regression"

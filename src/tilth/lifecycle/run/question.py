@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -111,7 +112,9 @@ def _set_aside(table: RawTable, target: str, wishes: Options, told: dict[str, An
         if not wishes.keep_sensitive:
             told[name] = "aside"
     if wishes.sensitive and not wishes.keep_sensitive:
-        notes.append(f"Not learned from, being sensitive: {listed(wishes.sensitive)} (--keep-sensitive learns from them).")
+        notes.append(
+            f"Not learned from, being sensitive: {listed(wishes.sensitive)} (--keep-sensitive learns from them)."
+        )
     for name in wishes.trust:
         require_column(table.names, name, "one to trust")
 
@@ -124,7 +127,9 @@ def moments(column: RawColumn) -> NDArray[Any]:
         import pandas as pd
 
         try:
-            parsed = pd.to_datetime(pd.Series(list(column.levels)))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that the form of the times must be guessed
+                parsed = pd.to_datetime(pd.Series(list(column.levels)))
         except (ValueError, TypeError):
             raise SchemaError(
                 f"The time column {column.name!r} holds words such as {column.levels[0]!r}, which are no times."
@@ -144,7 +149,9 @@ def words_of(column: RawColumn) -> NDArray[Any]:
     """The values of a column as people read them; None where missing."""
     gone = _missing(column)
     if column.form in ("text", "level", "boolean"):
-        names = np.array([*column.levels, None], dtype=object) if column.levels else np.array([False, True, None], object)
+        names = (
+            np.array([*column.levels, None], dtype=object) if column.levels else np.array([False, True, None], object)
+        )
         return np.asarray(names[np.where(gone, len(names) - 1, column.values)])
     found = column.values.astype(object)
     found[gone] = None

@@ -18,7 +18,7 @@ from tilth.evaluate.intervals import Interval
 from tilth.evaluate.metrics import Metric
 from tilth.evaluate.table import Scores
 from tilth.lifecycle.run.clock import Clock
-from tilth.lifecycle.run.contest import Contest
+from tilth.lifecycle.run.contest import Contest, Entry
 from tilth.lifecycle.run.division import Division
 from tilth.lifecycle.run.options import Options
 from tilth.lifecycle.run.question import Question
@@ -40,6 +40,21 @@ class Witness:
     rows: NDArray[np.int64]
     answers: Answers
     said: str
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """What every stage after the choice builds on."""
+
+    contest: Contest
+    division: Division
+    scores: Comparison
+    chosen: str
+
+    @property
+    def entry(self) -> Entry:
+        """The chosen model."""
+        return self.contest.entries[self.chosen]
 
 
 @dataclass(eq=False)
@@ -137,6 +152,20 @@ class Run:
         return labels[0] if counts[0] < counts[1] else labels[1]
 
     # ---------------------------------------------------------------------------------------------- what was found
+
+    @property
+    def standing(self) -> Standing:
+        """The contest and the choice; an error before they were reached."""
+        if self.contest is None or self.division is None or self.scores is None or self.chosen is None:
+            raise RuntimeError("The run has not chosen a model yet.")
+        return Standing(self.contest, self.division, self.scores, self.chosen)
+
+    @property
+    def asked(self) -> Witness:
+        """The model that can be asked about rows it has not seen; an error before there is one."""
+        if self.witness is None:
+            raise RuntimeError("The run has not tested its model yet.")
+        return self.witness
 
     @property
     def model_name(self) -> str:

@@ -32,7 +32,7 @@ class Remedy:
 def leaks(findings: Iterable[Finding], question: Question, trust: Sequence[str]) -> list[str]:
     """Columns that give the target away, but for those that are trusted or left out anyway."""
     aside = {n for n, k in question.kinds.items() if k == "aside"}
-    named = [n for f in findings if f.code == "Q504" for n in f.columns]
+    named = [n for f in findings if f.code == "Q504" and f.severity == "serious" for n in f.columns]
     return [n for n in dict.fromkeys(named) if n != question.target and n not in aside and n not in trust]
 
 

@@ -74,7 +74,9 @@ def replay_run(path: str | Path, data: Any = None) -> Replayed:
     if not chosen or not told.get("model_sha256"):
         raise SourceError(f"The run of {path} ended before it had a model: there is nothing to replay.")
     known = {f.name for f in fields(Options)}
-    given: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in told["options"].items() if k in known}
+    given: dict[str, Any] = {
+        k: tuple(v) if isinstance(v, list) else v for k, v in told["options"].items() if k in known
+    }
     given["budget"] = None
     wishes = Options(**given)
     source = data if data is not None else told["path"] or told["source"]
@@ -92,16 +94,24 @@ def replay_run(path: str | Path, data: Any = None) -> Replayed:
     if chosen["params"]:
         model.set_params(**space_of(model).decode(chosen["params"]))
     costs = None if chosen["name"] == "Zero-R" else wishes.costs
-    fitted = final_model(model, question.kinds, costs, told["positive"], wishes.seed).fit(question.table, question.target)
+    fitted = final_model(model, question.kinds, costs, told["positive"], wishes.seed).fit(
+        question.table, question.target
+    )
     digest = plain_digest(fitted)
-    return Replayed(fitted, digest == told["model_sha256"], told["model_sha256"], digest, tuple(_different(told, problem)))
+    return Replayed(
+        fitted, digest == told["model_sha256"], told["model_sha256"], digest, tuple(_different(told, problem))
+    )
 
 
 def _different(told: dict[str, Any], problem: Any) -> list[str]:
     out = []
     if problem.n_rows != told["rows"]:
         out.append(f"{problem.n_rows} rows instead of {told['rows']}")
-    elif not told["options"].get("groups") and not told["options"].get("time") and data_hash(problem) != told["data_hash"]:
+    elif (
+        not told["options"].get("groups")
+        and not told["options"].get("time")
+        and data_hash(problem) != told["data_hash"]
+    ):
         out.append("the rows are others")
     now = versions()
     out += [f"{k} {v} instead of {told['versions'][k]}" for k, v in now.items() if told["versions"].get(k) != v]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilth.base import Section
+from tilth.base.declare import Light
 from tilth.evaluate.intervals import Interval
 from tilth.evaluate.table import signed
 from tilth.lifecycle.run.record import Run
@@ -15,7 +16,7 @@ def verdict(run: Run) -> Section:
         return Section("Verdict", "The run did not reach its scores.", light="bad")
     said = [_headline(run), _choice(run), _danger(run), _next(run)]
     better = run.is_better and not run.unsettled()
-    light = "good" if better else "bad" if run.unsettled() or not run.is_better else "warn"
+    light: Light = "good" if better else "bad" if run.unsettled() or not run.is_better else "warn"
     return Section("Verdict", "\n\n".join(s for s in said if s), figure=run.scores.plot, light=light)
 
 
@@ -25,13 +26,12 @@ def _headline(run: Run) -> str:
     if gain is None or score is None or base is None:
         return f"No model beats Zero-R, which looks at no column: {name} {base} {where}. What is predicted may not " \
                f"depend on these columns."  # fmt: skip
-    if run.is_better:
-        word = "Useful"
-    else:
-        word = "Not shown to be useful"
-    text = f"{word}: {name} {_number(score)} {where}, against {base.value:.3f} for Zero-R: a difference of {signed(gain)}."
-    where_ = run.test or run.scores
-    one = where_.scores.get("One-R") if where_ is not None else None
+    word = "Useful" if run.is_better else "Not shown to be useful"
+    text = (
+        f"{word}: {name} {_number(score)} {where}, against {base.value:.3f} for Zero-R: a difference of {signed(gain)}."
+    )
+    tested = run.test or run.scores
+    one = tested.scores.get("One-R") if tested is not None else None
     if one is not None and run.chosen != "One-R":
         text += f" A rule on a single column (One-R) has {one[name].value:.3f}."
     return text
@@ -42,14 +42,14 @@ def _number(found: Interval) -> str:
 
 
 def _choice(run: Run) -> str:
-    assert run.scores is not None and run.chosen is not None
-    best = run.scores.best
+    scores = run.standing.scores
+    best = scores.best
     if run.chosen == best:
-        ties = [n for n in run.scores.ties if n != best]
+        ties = [n for n in scores.ties if n != best]
         tied = f" It is not shown to be better than {listed(ties, 4)}." if ties else " It is better than all others."
-        return f"Chosen: {run.model_name}, the best of {len(run.scores.scores)} models.{tied}"
+        return f"Chosen: {run.model_name}, the best of {len(scores.scores)} models.{tied}"
     return (
-        f"Chosen: {run.model_name}, the simplest of {len(run.scores.scores)} models within one standard error of the "
+        f"Chosen: {run.model_name}, the simplest of {len(scores.scores)} models within one standard error of the "
         f"best ({best})."
     )
 
@@ -87,7 +87,9 @@ def model_pages(run: Run) -> list[Section]:
     pages = list(run.model.sections())
     for page in pages:
         page.folded = True
-    return [Section("The model in full", f"{type(run.model).__name__}, as fitted on all rows.", parts=pages, folded=True)]
+    return [
+        Section("The model in full", f"{type(run.model).__name__}, as fitted on all rows.", parts=pages, folded=True)
+    ]
 
 
 def record_of_run(run: Run) -> Section:

@@ -49,6 +49,15 @@ def read_source(
         return sample.at_most(table_of(stream, seconds, rows, text), rows)
 
 
+def read_table(source: str | Path) -> pd.DataFrame:
+    """The table of a file as a frame, read as :func:`read_source` reads it; what had to be decided is not told.
+
+    >>> read_table("weather").shape
+    (14, 5)
+    """
+    return read_source(source).frame
+
+
 @contextmanager
 def opened(source: str | Path) -> Iterator[Stream]:
     """The bytes of a file or of standard input, unpacked."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from tilth.base import Section
+from tilth.base.declare import Light
 from tilth.base.target import split_target
 from tilth.data.convert import plan
 from tilth.data.infer import infer
@@ -55,7 +56,7 @@ def examine(run: Run) -> Iterable[Section]:
         run.remedies = remedies.apply(question, run.profile.findings, run.options.trust)
     found = run.profile.frame()
     serious = run.unsettled()
-    light = "bad" if serious else "warn" if len(found) else "good"
+    light: Light = "bad" if serious else "warn" if len(found) else "good"
     parts = []
     if run.remedies:
         done = "\n".join(f"  {r.code}  {r.done} ({r.undo})" for r in run.remedies)
@@ -92,9 +93,10 @@ def look(run: Run) -> Iterable[Section]:
             "Run with --as-is, or name kinds with --kinds."
         )
     hardest = "LogisticRegression" if run.task == "classification" else "Ridge"
+    planned = plan(run.schema, estimator_class(hardest).accepts, owner=hardest)
     steps = Section(
         "Preparation", "What a linear model needs done first; models that take the columns as they are skip it. All of "
-        f"it is learned inside each training part.\n\n{plan(run.schema, estimator_class(hardest).accepts, owner=hardest)}",
+        f"it is learned inside each training part.\n\n{planned}",
         folded=True,
     )  # fmt: skip
     yield Section(

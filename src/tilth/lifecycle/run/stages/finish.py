@@ -25,9 +25,9 @@ def final_model(made: Any, kinds: dict[str, Any], costs: Any, positive: Any, see
 
 def model(run: Run) -> Iterable[Section]:
     """The chosen model, learned from all rows; its score stays that of models that had not seen the tested rows."""
-    assert run.contest is not None and run.chosen is not None
-    costs = None if run.chosen == "Zero-R" else run.options.costs
-    made = final_model(run.contest.made(run.chosen), run.kinds, costs, run.positive, run.options.seed)
+    at = run.standing
+    costs = None if at.chosen == "Zero-R" else run.options.costs
+    made = final_model(at.contest.made(at.chosen), run.kinds, costs, run.positive, run.options.seed)
     run.model = clone(made).fit(run.question.table, run.target)
     run.clock.owed = 0.0
     n = run.question.table.n_rows
@@ -63,8 +63,7 @@ def use(run: Run) -> Iterable[Section]:
     yield Section(
         "Use",
         "New rows are checked against the training rows when they are predicted: columns that are not there, levels "
-        "never seen, numbers out of range, shares that have drifted. Score the model again when labels come in, and run "
-        "again when it warns.",
+        "never seen, numbers out of range, shares that have drifted. Score the model again when labels come in, and "
+        "run again when it warns.",
         code=code,
     )
-

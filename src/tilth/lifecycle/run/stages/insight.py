@@ -10,13 +10,15 @@ import numpy as np
 
 from tilth.base import Section
 from tilth.base.columns import take_rows
+from tilth.base.declare import Light
 from tilth.evaluate.answers import Answers
 from tilth.evaluate.calibration import calibration
 from tilth.evaluate.curves import learning_curve
 from tilth.evaluate.threshold import choose_threshold
+from tilth.lifecycle.run.card import assumptions_of
 from tilth.lifecycle.run.question import words_of
 from tilth.lifecycle.run.record import Run
-from tilth.quality.finding import listed, plain
+from tilth.quality.finding import plain
 
 #: Shares of the budget until which curves are drawn, and the model explained.
 LEARN_UNTIL, EXPLAIN_UNTIL = 0.8, 0.9
@@ -35,19 +37,20 @@ MOST_THRESHOLDS = 200
 
 def learning(run: Run) -> Iterable[Section]:
     """Does the model learn too little or too much, and would more rows help?"""
-    contest, division = run.contest, run.division
-    assert contest is not None and division is not None and run.chosen is not None and run.scores is not None
-    problem, fit = division.develop, contest.entries[run.chosen].fit_seconds
+    at = run.standing
+    problem, fit = at.division.develop, at.entry.fit_seconds
     left = run.clock.until(LEARN_UNTIL)
     per_split = 1.5 * sum(SIZES) * fit
     folds = FOLDS if FOLDS * per_split <= left else 1 if per_split <= left else 0
     if not folds:
-        run.skipped["learning"] = f"a learning curve takes about {FOLDS * per_split:.0f} s, and {max(left, 0):.0f} s were left"
+        run.skipped["learning"] = (
+            f"a learning curve takes about {FOLDS * per_split:.0f} s, and {max(left, 0):.0f} s were left"
+        )
         return
     how: dict[str, Any] = {"folds": _folds(run)} if folds > 1 else {"split": "holdout"}
-    best = run.scores.scores[run.scores.best][run.metric.name].value
+    best = at.scores.scores[at.scores.best][run.metric.name].value
     run.curve = learning_curve(
-        contest.made(run.chosen), problem.given, problem.labels, sizes=list(SIZES), metric=run.metric, reference=best,
+        at.contest.made(at.chosen), problem.given, problem.labels, sizes=list(SIZES), metric=run.metric, reference=best,
         groups=problem.groups, time=problem.time, kinds=run.kinds or None, seed=run.options.seed, workers=1, **how,
     )  # fmt: skip
     run.curve.model = run.model_name
@@ -70,8 +73,7 @@ def _folds(run: Run) -> int | None:
 
 def _sample(run: Run) -> tuple[Any, Any, Any]:
     """Rows that the witness did not learn from, as table, labels and row numbers of the whole."""
-    division, witness = run.division, run.witness
-    assert division is not None and witness is not None
+    division, witness = run.standing.division, run.asked
     problem = division.whole if len(division.test) else division.develop
     rows = witness.rows
     if len(rows) > EXPLAINED_ROWS:
@@ -83,11 +85,11 @@ def explanation(run: Run) -> Iterable[Section]:
     """Which columns matter, how they act, and the model in short."""
     from tilth.explain import partial_dependence, permutation_importance, surrogate
 
-    if run.chosen == "Zero-R" or run.witness is None:
+    if run.chosen == "Zero-R":
         run.skipped["explanation"] = "Zero-R looks at no column"
         return
     table, labels, _ = _sample(run)
-    model = run.witness.model
+    model = run.asked.model
     left = run.clock.until(EXPLAIN_UNTIL)
     run.importance = permutation_importance(
         model, table, labels, metric=run.metric, seed=run.options.seed, seconds=None if math.isinf(left) else left / 2
@@ -108,11 +110,10 @@ def errors(run: Run) -> Iterable[Section]:
     from tilth.evaluate.segments import segments
     from tilth.evaluate.wrong_rows import wrong_rows
 
-    if run.witness is None or run.division is None or run.contest is None or run.chosen is None:
-        return
     # Out-of-fold answers: more rows than the test has, and none of them learned from.
     answers, rows = out_of_fold(run)
-    table, numbers = run.division.whole.raw, run.division.rows[rows]
+    division = run.standing.division
+    table, numbers = division.whole.raw, division.rows[rows]
     wrong = wrong_rows(answers, table, rows=numbers)
     weak = segments(answers, take_rows(table, numbers), kinds=run.kinds or None, seed=run.options.seed)
     page, *parts = wrong.sections()
@@ -127,9 +128,9 @@ def errors(run: Run) -> Iterable[Section]:
 
 def out_of_fold(run: Run) -> tuple[Answers, Any]:
     """Answers of the chosen model for rows of the contest it had not seen, and which rows these are."""
-    assert run.contest is not None and run.division is not None and run.chosen is not None
-    trial = run.contest.best_trial(run.contest.entries[run.chosen])
-    both = [(a, s.test) for a, s in zip(trial.answers, run.division.outer, strict=True) if a is not None]
+    at = run.standing
+    trial = at.contest.best_trial(at.entry)
+    both = [(a, s.test) for a, s in zip(trial.answers, at.division.outer, strict=True) if a is not None]
     return Answers.join([a for a, _ in both]), np.concatenate([rows for _, rows in both])
 
 
@@ -137,13 +138,12 @@ def _cards(run: Run, wrong: Any) -> dict[str, Any] | None:
     """The strangest rows as cards, each with the reasons for its answer."""
     from tilth.explain import explain_rows
 
-    assert run.division is not None and run.witness is not None
     frame = wrong.frame().drop_duplicates("row").head(MOST_CARDS)
     if not len(frame):
         return None
     numbers = frame["row"].to_numpy()
-    table = take_rows(run.division.whole.raw, numbers)
-    told = explain_rows(run.witness.model, table, background=_sample(run)[0], seed=run.options.seed)
+    table = take_rows(run.standing.division.whole.raw, numbers)
+    told = explain_rows(run.asked.model, table, background=_sample(run)[0], seed=run.options.seed)
     facts = [c for c in frame.columns if c not in (*table.names, "list", "row")]
     cards = []
     for i, number in enumerate(numbers):
@@ -168,15 +168,16 @@ def _fact(value: Any) -> str:
 
 def decisions(run: Run) -> Iterable[Section]:
     """Can the probabilities be believed, and where should yes begin?"""
-    if run.task != "classification" or run.division is None or run.chosen in (None, "Zero-R"):
+    if run.task != "classification" or run.chosen == "Zero-R":
         return
+    develop = run.standing.division.develop
     answers, rows = out_of_fold(run)
     classes = answers.classes
     assert classes is not None
     if answers.probability is None:
         run.skipped["decisions"] = f"{run.chosen} gives no probabilities"
         return
-    groups = None if run.division.develop.groups is None else run.division.develop.groups[rows]
+    groups = None if develop.groups is None else develop.groups[rows]
     true = classes[answers.true]
     yes = run.positive
     two = len(classes) == 2
@@ -194,7 +195,9 @@ def decisions(run: Run) -> Iterable[Section]:
         place = run.threshold.sections()
         place[0].control = _slider(true == yes, score, float(run.threshold.threshold.value), str(yes), costs)
         if not run.options.costs:
-            place[0].advice = (
+            place[
+                0
+            ].advice = (
                 "Both mistakes count alike here. Say what they cost with --cost fp=1,fn=5, or try it with the slider."
             )
         parts += place
@@ -219,13 +222,13 @@ def _slider(yes: Any, score: Any, chosen: float, name: str, costs: dict[str, flo
 
 def fairness(run: Run) -> Iterable[Section]:
     """Who bears the errors, where sensitive columns were named."""
-    if not run.options.sensitive or run.witness is None or run.division is None:
+    if not run.options.sensitive:
         return
     from tilth.evaluate.groups import by_group
     from tilth.evaluate.proxies import proxies
 
     answers, rows = out_of_fold(run)
-    numbers = run.division.rows[rows]
+    numbers = run.standing.division.rows[rows]
     table = run.question.table
     sensitive = {n: words_of(table.column(n))[numbers] for n in run.options.sensitive}
     run.fairness = by_group(answers, sensitive, positive=run.positive)
@@ -246,14 +249,12 @@ def _learned_kinds(run: Run) -> dict[str, Any] | None:
 def doubts(run: Run) -> Iterable[Section]:
     """Assumptions of the chosen model, what was warned of, and whether the score can be believed."""
     from tilth.evaluate.audit import audit
-    from tilth.lifecycle.run.contest import Entry
 
-    contest, division = run.contest, run.division
-    assert contest is not None and division is not None and run.chosen is not None
-    entry: Entry = contest.entries[run.chosen]
+    at = run.standing
+    contest, division, entry = at.contest, at.division, at.entry
     parts = []
     # The checks refit: with a model that is quick they say the same of the data.
-    checked = run.chosen if entry.fit_seconds < 0.05 else next(
+    checked = at.chosen if entry.fit_seconds < 0.05 else next(
         (n for n in ("Naive Bayes", "Ridge regression") if n in contest.entries and contest.entries[n].done), "Zero-R"
     )  # fmt: skip
     if run.clock.left > max(3.0, 60 * contest.entries[checked].fit_seconds):
@@ -269,12 +270,15 @@ def doubts(run: Run) -> Iterable[Section]:
         parts += run.audit.sections(all=False)[:1]
     else:
         run.skipped["doubts"] = "no time was left for the checks that refit"
-    card = entry.model.card
-    rows = [f"  {a.text}" + (f" If not: {a.consequence}" if a.consequence else "") for a in card.assumptions]
-    assumed = f"{run.chosen} takes for granted:\n\n" + "\n".join(rows) if rows else f"{run.chosen} takes nothing for granted."
+    taken = assumptions_of(entry.model)
+    assumed = f"{at.chosen} takes nothing for granted."
+    if taken:
+        assumed = f"{at.chosen} takes for granted:\n\n" + "\n".join(taken)
     heard = entry.trial.notes()
     warned = "\n\n".join(["Warnings of its fits:", "\n".join(f"  {h}" for h in heard)]) if heard else ""
     worst = run.audit.worst if run.audit is not None else None
-    light = "good" if worst is None or worst.severity == "info" else "bad" if worst.severity == "serious" else "warn"
-    run.say("doubts", run.audit.verdict() if run.audit is not None else listed([a.text for a in card.assumptions], 2))
+    light: Light = (
+        "good" if worst is None or worst.severity == "info" else "bad" if worst.severity == "serious" else "warn"
+    )
+    run.say("doubts", run.audit.verdict() if run.audit is not None else f"{len(taken)} assumptions, not checked")
     yield Section("Assumptions and warnings", "\n\n".join(t for t in (assumed, warned) if t), parts=parts, light=light)

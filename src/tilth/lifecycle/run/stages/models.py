@@ -17,7 +17,7 @@ from tilth.evaluate.splits import Splits
 from tilth.evaluate.table import Scores, signed, zero_r
 from tilth.lifecycle.run.contest import Contest, enter_all, leaderboard_section, tune_all
 from tilth.lifecycle.run.journal import WORK, Journal
-from tilth.lifecycle.run.ladder import LEFT_OUT, Rung, fitting, rungs
+from tilth.lifecycle.run.ladder import LEFT_OUT, fitting, rungs
 from tilth.lifecycle.run.record import Run, Witness
 from tilth.models.catalogue import estimator_class
 from tilth.models.rules.one_r import OneRClassifier
@@ -33,7 +33,8 @@ _RULE_LINES = 20
 def baselines(run: Run) -> Iterable[Section]:
     """Zero-R, One-R, and a model of each simple kind."""
     division, wishes = run.division, run.options
-    assert division is not None and run.schema is not None
+    assert division is not None
+    assert run.schema is not None
     folder = None if run.folder is None else Path(run.folder) / WORK
     journal = Journal.open(folder, division.develop, division.outer, wishes.seed, resume=run.resume)
     run.contest = contest = Contest(division, run.metrics(), wishes.seed, journal)
@@ -54,17 +55,17 @@ def baselines(run: Run) -> Iterable[Section]:
     board = contest.board()
     parts = _rule(run)
     yield Section(
-        "Baselines", "What any model must beat: Zero-R looks at no column, One-R at one. Then two models to begin with.",
+        "Baselines", "What any model must beat: Zero-R looks at no column, One-R at one. Then models to begin with.",
         board.short_frame(), parts=parts,
     )  # fmt: skip
 
 
 def _rule(run: Run) -> list[Section]:
     """The rule of One-R in words."""
-    assert run.contest is not None and run.division is not None
-    if run.task != "classification" or not run.contest.entries.get("One-R"):
+    division = run.division
+    if run.task != "classification" or division is None:
         return []
-    rule = OneRClassifier(kinds=run.kinds or None).fit(run.division.develop.given, run.division.develop.labels)
+    rule = OneRClassifier(kinds=run.kinds or None).fit(division.develop.given, division.develop.labels)
     lines = [f"  {line}" for line in rule.rules().split("\n")]
     more = [f"  and {len(lines) - _RULE_LINES} more branches"] if len(lines) > _RULE_LINES else []
     return [Section("The rule of One-R", "\n".join(lines[:_RULE_LINES] + more))]
@@ -164,37 +165,40 @@ def price_of_suspects(run: Run) -> Iterable[Section]:
 
 def test_once(run: Run) -> Iterable[Section]:
     """The chosen model learns from all rows that chose it and answers for the rows held back: once."""
-    contest, division = run.contest, run.division
-    assert contest is not None and division is not None and run.chosen is not None and run.scores is not None
-    entry = contest.entries[run.chosen]
-    run.clock.owed = 2.5 * entry.fit_seconds
+    at = run.standing
+    contest, division, chosen = at.contest, at.division, at.chosen
+    run.clock.owed = 2.5 * at.entry.fit_seconds
     once = division.test_once
     models = {"Zero-R": zero_r(run.task)}
     if "One-R" in contest.entries:
         models["One-R"] = contest.entries["One-R"].model
-    models[run.chosen] = contest.made(run.chosen)
+    models[chosen] = contest.made(chosen)
     if once is None:  # the folds have the scores; one of them gives a model to ask
         splits = division.outer
         first = Splits(splits.name, "holdout", splits.parts[:1], splits.n_rows, splits.seed)
-        asked = resample({run.chosen: models[run.chosen]}, division.develop, first, keep_models=True, workers=1)
-        outcome = asked.trials[run.chosen].outcomes[0]
-        run.witness = Witness(outcome.model, splits.parts[0].test, run.scores.resampling.pooled(run.chosen),
+        asked = resample({chosen: models[chosen]}, division.develop, first, keep_models=True, workers=1)
+        outcome = asked.trials[chosen].outcomes[0]
+        run.witness = Witness(outcome.model, splits.parts[0].test, at.scores.resampling.pooled(chosen),
                               "over the folds")  # fmt: skip
         run.say("test", "no rows were held back; the folds give the score")
-        yield Section("Performance", f"Of the folds: {run.scores.verdict()}", parts=_performance(run))
+        yield Section("Performance", f"Of the folds: {at.scores.verdict()}", parts=_performance(run))
         return
     found = resample(models, division.whole, once, keep_models=True, workers=1, may_fail={"One-R"}, title="Testing")
     run.test = Scores(found, contest.metrics, "Zero-R")
-    outcome = found.trials[run.chosen].outcomes[0]
+    outcome = found.trials[chosen].outcomes[0]
     assert outcome.answers is not None
     run.witness = Witness(outcome.model, division.test, outcome.answers, f"on {len(division.test)} rows held back")
     score, gain = run.score, run.gain
-    text = f"{run.model_name}: {run.metric.name} {score} on {count(len(division.test), 'row')} that nothing was chosen by."
+    text = (
+        f"{run.model_name}: {run.metric.name} {score} on {count(len(division.test), 'row')} that nothing was chosen by."
+    )
     if gain is not None:
         text += f" Less Zero-R: {signed(gain)}."
-    fold = run.scores.scores[run.chosen][run.metric.name]
+    fold = at.scores.scores[chosen][run.metric.name]
     agrees = score is not None and score.low <= fold.value <= score.high
-    text += f" The folds had said {fold.value:.3f}, which {'agrees' if agrees else 'does not agree: look at the split'}."
+    text += (
+        f" The folds had said {fold.value:.3f}, which {'agrees' if agrees else 'does not agree: look at the split'}."
+    )
     run.say("test", text)
     yield Section("Test, once", text, run.test.short_frame(), parts=_performance(run),
                   light="good" if run.is_better else "bad")  # fmt: skip
@@ -202,8 +206,7 @@ def test_once(run: Run) -> Iterable[Section]:
 
 def _performance(run: Run) -> list[Section]:
     """Confusion, ROC and precision-recall, or residuals."""
-    assert run.witness is not None
-    answers = run.witness.answers
+    answers = run.asked.answers
     if answers.classes is None:
         from tilth.evaluate.residuals import residuals
 
