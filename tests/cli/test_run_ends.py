@@ -17,9 +17,9 @@ QUICK = ["--budget", "none", "--trials", "1", "--models", "NaiveBayes", "-q"]
 
 @pytest.fixture(autouse=True)
 def few_pictures(monkeypatch):
-    import tilth.report.page as page
+    from tilth.report.pictures import Pictures
 
-    monkeypatch.setattr(page.Pictures, "svg", lambda *_, **__: "<svg/>")
+    monkeypatch.setattr(Pictures, "svg", lambda *_, **__: "<svg/>")
 
 
 @pytest.fixture(scope="module")

@@ -142,11 +142,11 @@ def test_accumulated_effects_by_hand():
 
 def test_accumulated_effects_of_levels_by_hand():
     """Levels in the order of the mean answers; a step takes the rows on either side of it."""
-    X = pd.DataFrame({"k": ["b", "a", "a", "c"], "x": [1.0, 2.0, 4.0, 0.0]})
-    size = {"a": 1.0, "b": 10.0, "c": 100.0}
+    X = pd.DataFrame({"k": ["a", "c", "c", "b"], "x": [1.0, 2.0, 4.0, 0.0]})
+    size = {"c": 1.0, "a": 10.0, "b": 100.0}
     model = Given(lambda X: np.array([size[k] * (1 + 0.1 * x) for k, x in X])).fit(X)
     effect = partial_dependence(model, X, "k", kind="ale")["k"]
-    assert effect.labels == ["a", "b", "c"]
+    assert effect.labels == ["c", "a", "b"]
     first = 9 * (1 + 0.1 * (2 + 4 + 1) / 3)
     second = 90 * (1 + 0.1 * (1 + 0) / 2)
     sums = np.array([0, first, first + second])

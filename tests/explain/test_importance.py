@@ -74,6 +74,16 @@ def test_intervals_hold_the_true_loss_and_noise_raises_no_alarm():
     assert found["x0"].interval.method == "bootstrap"
 
 
+def test_many_columns_of_noise_raise_no_alarm_between_them():
+    """20 columns of noise that the model uses: in 40 tables of 100 rows hardly any of them is said to matter."""
+    model, alarms = exact(np.full(20, 0.2)), 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        found = permutation_importance(model, rng.normal(size=(100, 20)), rng.normal(size=100), groups_above=None)
+        alarms += any(loss.matters for loss in found.alone)
+    assert alarms <= 4
+
+
 def test_intervals_of_scores_that_are_no_means_hold_too():
     rng = np.random.default_rng(0)
 
@@ -141,6 +151,8 @@ def test_groups_of_rows_widen_the_intervals():
     assert tied["x0"].interval.method == "bootstrap of groups"
     area = permutation_importance(PeerLogistic().fit(X, y > 0), X[some], y[some] > 0, metric="AUC", groups=some)
     assert area["x0"].interval.method == "jackknife of 20 blocks of groups"
+    loose = permutation_importance(PeerLogistic().fit(X, y > 0), X[some], y[some] > 0, metric="AUC")
+    assert area["x0"].error > 1.4 * loose["x0"].error
 
 
 def test_same_seed_same_numbers():

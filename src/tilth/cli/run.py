@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -105,7 +106,7 @@ def run(
     Without SOURCE: the passengers of the Titanic. Ctrl-C keeps everything done so far and still writes the report.
     """
     told = parse_kinds(kinds)
-    say(f"tilth: reading {source}", quiet)
+    say(f"tilth: reading {source}{_first_look(source)}", quiet)
     from tilth.lifecycle.run import run as run_stages
 
     with _stoppable():
@@ -124,6 +125,23 @@ def run(
         say("tilth: the model is not shown to be better than Zero-R", quiet)
         return Exit.NO_GAIN
     return Exit.OK
+
+
+def _first_look(source: str) -> str:
+    """What can be seen of a text file before any library is loaded: columns, about how many rows, size."""
+    try:
+        size = os.path.getsize(source)
+        with open(source, "rb") as file:
+            head = file.read(1 << 16)
+    except (OSError, ValueError):
+        return ""
+    lines = head.split(b"\n")
+    if b"\0" in head or len(lines) < 2 or not size:
+        return f" ({size:,} bytes)" if size else ""
+    fields = max(lines[0].count(mark) for mark in (b",", b";", b"\t", b"|")) + 1
+    rows = len(lines) - 1 if size <= len(head) else round(size * (len(lines) - 1) / len(head))
+    about = "" if size <= len(head) else "about "
+    return f" ({fields} columns, {about}{rows:,} lines, {size / 1e6:,.1f} MB)"
 
 
 @contextmanager

@@ -9,6 +9,14 @@ QUICK = {"budget": None, "trials": 2, "models": ["NaiveBayes", "C45"]}
 NUMBERS = {"budget": None, "trials": 2, "models": ["Ridge", "CARTRegressor"]}
 
 
+@pytest.fixture
+def few_pictures(monkeypatch):
+    """Pages without pictures, for tests that look at something else; fixtures of the whole session have theirs."""
+    from tilth.report.pictures import Pictures
+
+    monkeypatch.setattr(Pictures, "svg", lambda *_, **__: "<svg/>")
+
+
 @pytest.fixture(scope="session")
 def quick():
     return dict(QUICK)

@@ -10,6 +10,8 @@ from tilth.lifecycle.run.clock import Clock
 from tilth.lifecycle.run.live import Live
 from tilth.lifecycle.run.stages import Stage, all_stages
 
+pytestmark = pytest.mark.usefixtures("few_pictures")
+
 
 class Hand:
     """A clock that is moved by hand."""

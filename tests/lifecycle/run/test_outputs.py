@@ -20,6 +20,8 @@ from tilth.lifecycle.source import SourceError
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(tilth.__file__).parents[1])}
 
+pytestmark = pytest.mark.usefixtures("few_pictures")
+
 
 @pytest.fixture(scope="module")
 def dirty(tmp_path_factory, quick):
@@ -38,8 +40,8 @@ def test_the_script_rebuilds_the_model_byte_for_byte(dirty, tmp_path):
     found = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=tmp_path, env=ENVIRONMENT)
     assert found.returncode == 0, found.stderr
     assert "byte for byte" in found.stdout
-    frame = load("credit_dirty").frame
-    np.testing.assert_array_equal(tilth.load(rebuilt).predict(frame), dirty.model.predict(frame))
+    rows = dirty.question.table
+    np.testing.assert_array_equal(tilth.load(rebuilt).predict(rows), dirty.model.predict(rows))
 
 
 @pytest.mark.covers("LC-06")

@@ -95,6 +95,7 @@ def test_the_files_are_whole_and_say_the_same(titanic):
 
 
 @pytest.mark.covers("LC-06")
+@pytest.mark.usefixtures("few_pictures")
 def test_the_same_seed_gives_the_same_model_and_scores(titanic, tmp_path, quick):
     again = run("titanic", out=tmp_path, sensitive=["sex"], keep_sensitive=True, costs={"fp": 1, "fn": 3}, **quick)
     assert again.files["model.tilth"].read_bytes() == titanic.files["model.tilth"].read_bytes()
@@ -245,6 +246,7 @@ def test_dates_are_expanded_and_told(quick):
     assert found.schema["day"].expand_date
 
 
+@pytest.mark.usefixtures("few_pictures")
 def test_hostile_names_and_cells_are_inert_in_all_files(tmp_path, quick):
     evil = "<script>alert(1)</script>"
     frame = pd.DataFrame({evil: ["a", f"{evil}|x"] * 20, "num\x1b[31m": np.arange(40.0), "y": [evil, "b"] * 20})

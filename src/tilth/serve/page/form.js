@@ -24,8 +24,10 @@ if (form && place) {
     event.preventDefault();
     ask();
   });
-  form.addEventListener("input", () => {
+  const soon = () => {
     clearTimeout(timer);
     timer = setTimeout(ask, 250);
-  });
+  };
+  form.addEventListener("input", soon);
+  form.addEventListener("change", soon);
 }
