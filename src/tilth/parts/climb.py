@@ -206,7 +206,8 @@ class Climb:
             held |= snapped
             free &= ~snapped
             # A further search, in units measured at the new place, must find next to nothing.
-            done = used < _ROUND and self.height(theta) - before <= 1e-9 * (1.0 + abs(before))
+            gain = self.height(theta) - before
+            done = gain <= 0.0 or (used < _ROUND and gain <= 1e-9 * (1.0 + abs(before)))
             if done and not snapped.any():
                 break
         return theta, free, held, n_iter
@@ -255,7 +256,8 @@ class Climb:
             spread = local.stretch(theta)
             covariance[np.ix_(free, free)] = inverse * np.outer(spread, spread) / local.n
             problem = _ENDLESS if local.hardly_falls(inverse) else ""
-            if shortfall < 1e-12 or attempt == 5 or not local.cost(step) <= 0.0:
+            # Near the top a rise is smaller than its rounding, which must not turn a good step away.
+            if shortfall < 1e-12 or attempt == 5 or not local.cost(step) <= local.rounding():
                 break
             theta = local.theta(step)
         if shortfall > _NEAR and n_iter >= self.max_iter:
@@ -306,6 +308,11 @@ class _Local:
         logs = problem.rows(theta)
         rise = (problem.summed(logs - self.rows) + problem.prior(theta) - self.prior) / self.n
         return -rise if math.isfinite(rise) and len(logs) == len(self.rows) else math.inf
+
+    def rounding(self) -> float:
+        """How far a cost may be off for no better reason than the digits of the rows."""
+        size = self.climb.problem.summed(np.abs(self.rows)) / self.n
+        return 4.0 * float(np.finfo(np.float64).eps) * max(1.0, size)
 
     def slope(self, v: Floats) -> Floats:
         """The gradient for the search; 0, which ends it, where neighbours at any step are impossible."""

@@ -22,6 +22,11 @@ def test_jacobian_keeps_inside_bounds(at):
     assert found[0, 0] == pytest.approx(np.exp(at), rel=1e-7)
 
 
+def test_jacobian_looks_away_from_a_bound_that_all_but_touches():
+    x = np.array([np.nextafter(1.5, 0.0)])
+    np.testing.assert_allclose(jacobian(lambda v: v**2, x, np.array([-1.0]), np.array([1.5])), [[3.0]], rtol=1e-6)
+
+
 def test_jacobian_turns_to_the_side_that_the_function_knows():
     with np.errstate(invalid="raise"):
         found = jacobian(lambda v: np.log(v), np.array([2e-6]))

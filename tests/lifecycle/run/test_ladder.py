@@ -54,3 +54,5 @@ def test_every_candidate_takes_words_gaps_and_new_gaps(task):
         if not refusal:
             model = rung.make(0).fit(frame, y)
             assert len(model.predict(holes)) == 4, rung.name
+            if task == "classification":  # also of those that only say which class: a map is put around them
+                assert model.predict_proba(holes).shape == (4, 2), rung.name

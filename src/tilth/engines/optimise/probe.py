@@ -58,7 +58,8 @@ def _slope(function: Callable[[Floats], Floats], x: Floats, j: int, low: float, 
         fixed = low == high
         if fixed or (x[j] - low >= step and high - x[j] >= step):
             yield (at(step) - at(-step)) / (2 * step)
-        for side, room in ((1.0, high - x[j]), (-1.0, x[j] - low)):
+        # The roomier side first: between a point and a bound that it all but touches there is nothing but rounding.
+        for side, room in sorted(((1.0, high - x[j]), (-1.0, x[j] - low)), key=lambda way: -way[1]):
             h = side * min(step, room / 2)
             if room > 0:
                 yield (-3 * at(0.0) + 4 * at(h) - at(2 * h)) / (2 * h)

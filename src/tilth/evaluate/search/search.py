@@ -150,9 +150,20 @@ search.__doc__ = f"{search.__doc__}\n    How many folds? {ADVICE}\n    "
 
 
 def run(
-    task: Task, watch: Watch, *, inner: Any = None, outer: Any = None, level: float = 0.95, resume: Any = None
+    task: Task,
+    watch: Watch,
+    *,
+    inner: Any = None,
+    outer: Any = None,
+    level: float = 0.95,
+    resume: Any = None,
+    every_fold: bool = False,
 ) -> SearchResult:
-    """The search on all rows, the last fit, then the search inside every outer fold (``outer`` False: none)."""
+    """The search on all rows, the last fit, then the search inside every outer fold (``outer`` False: none).
+
+    ``every_fold`` makes fewer tries where time is short, rather than search fewer outer folds: for scores that are
+    compared with those of other models on the same folds.
+    """
     problem, seed = task.problem, task.seed
     own = splits_for(inner, problem, seed, "inner")
     outside = None if outer is False else splits_for(outer, problem, seed, "outer")
@@ -164,7 +175,7 @@ def run(
     ))  # fmt: skip
     watch.look(lambda rows: first_look(task.model, problem, seed, rows), main.rows)
     found = SearchResult(task, own, watch, main.log, level)
-    plan = Plan(task, watch, len(inside))
+    plan = Plan(task, watch, len(inside), len(inside) if every_fold else 1)
     try:
         main.run(plan.end)
         _take_over(found, main)
@@ -259,13 +270,14 @@ def _took(tries: Iterable[Tried | None], hunt: Hunt, rows: int) -> float:
 class Plan:
     """How a budget is shared: the search on all rows and that inside each outer fold get the same.
 
-    Where that leaves too few tries, fewer outer folds are searched: a wide interval of a real search is worth more than
-    a narrow one of none.
+    Where that leaves too few tries, fewer outer folds are searched, though no fewer than ``least``: a wide interval of
+    a real search is worth more than a narrow one of none.
     """
 
     task: Task
     watch: Watch
     most: int
+    least: int = 1
 
     def __post_init__(self) -> None:
         self.begin = self.watch.used
@@ -278,7 +290,7 @@ class Plan:
         last = LAST_FITS * _took([self.task.chosen(hunt.tried)], hunt, self.task.problem.n_rows)
         total = self.watch.budget - self.begin
         self.outer = self.most
-        while self.outer > 1 and total < (self.outer + 1) * (FEW_TRIES * hunt.expected() + last):
+        while self.outer > self.least and total < (self.outer + 1) * (FEW_TRIES * hunt.expected() + last):
             self.outer -= 1
         return self.begin + max(total / (self.outer + 1) - last, 0.0)
 

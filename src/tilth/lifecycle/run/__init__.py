@@ -75,7 +75,7 @@ def run(
 
     >>> found = run("weather", budget=None, trials=2)
     >>> found.chosen, str(found.scores.scores["Zero-R"]["accuracy"])
-    ('One-R', '0.643 [0.388, 0.837]')
+    ('Naive Bayes', '0.643 [0.388, 0.837]')
     """
     wishes = options(
         budget=budget, task=task, metric=metric, positive=positive, costs=costs, sensitive=sensitive,

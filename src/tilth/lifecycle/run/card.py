@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from tilth.base import Section
+from tilth.base import Assumption, Section
 from tilth.evaluate.table import signed
 from tilth.lifecycle.run.record import Run
 from tilth.quality.finding import count, listed, plain
@@ -17,7 +18,7 @@ def card_facts(run: Run) -> dict[str, Any]:
             "model": run.model_name, "source": run.name, "target": run.target, "task": run.task,
             "rows": run.question.table.n_rows, "seed": run.options.seed, "positive": run.positive,
             "left_out": sorted(n for n, k in run.kinds.items() if k == "aside"),
-            "assumptions": [a.text for a in run.model.card.assumptions],
+            "assumptions": list(dict.fromkeys(a.text for a in _assumptions(run.model))),
         },
         "score": {
             "metric": run.metric.name, "of": "" if run.witness is None else run.witness.said,
@@ -67,8 +68,16 @@ def _pages(run: Run) -> list[Section]:
 
 
 def assumptions_of(model: Any) -> list[str]:
-    """What a model takes for granted, a line each, and what follows where it does not hold."""
-    return [f"  {a.text}" + (f" If not: {a.consequence}" if a.consequence else "") for a in model.card.assumptions]
+    """What a model and those inside it take for granted, a line each, and what follows where it does not hold."""
+    lines = [f"  {a.text}" + (f" If not: {a.consequence}" if a.consequence else "") for a in _assumptions(model)]
+    return list(dict.fromkeys(lines))
+
+
+def _assumptions(model: Any) -> Iterator[Assumption]:
+    yield from model.card.assumptions
+    inside = model.get_params(deep=False).get("estimator")
+    if inside is not None:
+        yield from _assumptions(inside)
 
 
 def _done(run: Run) -> str:

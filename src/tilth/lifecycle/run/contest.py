@@ -30,6 +30,8 @@ from tilth.lifecycle.run.ladder import Rung
 ONE_STANDARD_ERROR = 0.6827
 #: Seconds below which nothing new is begun.
 LEAST_SECONDS = 0.3
+#: Tries below which a search says nothing that the model as given does not.
+LEAST_TRIES = 4.0
 NOT_REACHED = "no time was left for it"
 
 
@@ -117,8 +119,9 @@ class Contest:
         )
         watch = Watch(None if math.isinf(seconds) else seconds)
         found = run_search(
-            task, watch, inner=division.inner, outer=division.outer, resume=self.journal.search_folder(name)
-        )
+            task, watch, inner=division.inner, outer=division.outer, resume=self.journal.search_folder(name),
+            every_fold=True,
+        )  # fmt: skip
         entry.search = found
         if found.outer is None or found.chosen is None:
             return
@@ -210,7 +213,7 @@ class Contest:
                 "model": name, "tries": len(found.tried), "seconds": round(found.seconds, 2),
                 "inner (optimistic)": f"{found.best.value:.3f}",
                 "outer (honest)": "" if gain is None else str(found.score),
-                "optimism": found.optimism if gain is not None else np.nan,
+                "optimism": "" if gain is None else f"{found.optimism:+.3f}",
                 "gain of tuning": "" if gain is None else signed(gain),
                 "stands": stands if gain is not None else "as given: no time for all folds",
                 "parameters": ", ".join(f"{k}={_short(v)}" for k, v in found.best_params.items()),
@@ -251,7 +254,7 @@ def tune_all(contest: Contest, trials: int, clock: Clock, share: float, said: Sa
     waiting = contest.tunable()
     for i, name in enumerate(waiting):
         left = clock.until(share)
-        need = 2.0 * (len(contest.division.outer) + 1) * 3 * contest.entries[name].fit_seconds
+        need = LEAST_TRIES * (len(contest.division.outer) + 1) * 3 * contest.entries[name].fit_seconds
         if left < max(LEAST_SECONDS, need):
             contest.notes.append(f"{name} was not tuned: {NOT_REACHED}.")
             continue

@@ -12,6 +12,9 @@ from tilth.data.schema import Schema
 from tilth.errors import SchemaError
 from tilth.models.catalogue import estimator_class
 
+#: Parts of the rows from which the probabilities of a model without any are learned.
+CALIBRATION_FOLDS = 3
+
 
 @dataclass(frozen=True)
 class Rung:
@@ -27,7 +30,11 @@ class Rung:
     baseline: bool = False
 
     def make(self, seed: int) -> Any:
-        """The model, unfitted: prepared for missing values in any column, numbers on one scale where that matters."""
+        """The model, unfitted: prepared for missing values in any column, numbers on one scale where that matters.
+
+        A classifier that only says which class gets a map from its scores to probabilities around it: whoever decides
+        by the answers wants to know how sure they are.
+        """
         cls = estimator_class(self.model)
         made = cls(**self.params)
         known = made.get_params(deep=False)
@@ -37,6 +44,10 @@ class Rung:
             made.set_params(missing="ready")
         if "scale" in known and "scale" not in self.params:
             made.set_params(scale="standard")
+        if cls.card.traits.concept == "classification" and not hasattr(made, "predict_proba"):
+            from tilth.models.decide.calibrated import CalibratedClassifier
+
+            return CalibratedClassifier(estimator=made, folds=CALIBRATION_FOLDS, random_state=seed)
         return made
 
 

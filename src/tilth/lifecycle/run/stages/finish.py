@@ -45,7 +45,9 @@ def model(run: Run) -> Iterable[Section]:
 
 def _picture(run: Run) -> list[Section]:
     """The model as a picture, where it has one: the tree, the weights, the rule."""
-    inner = getattr(run.model, "estimator_", run.model)
+    inner = run.model
+    while hasattr(inner, "estimator_"):
+        inner = inner.estimator_
     return [Section("Picture of the model", figure=inner.plot)] if hasattr(inner, "plot") else []
 
 
