@@ -1,3 +1,4 @@
+import os
 import time
 
 import pytest
@@ -17,6 +18,11 @@ def fail(x):
 def sleep(seconds):
     time.sleep(seconds)
     return seconds
+
+
+def note_and_sleep(path):
+    path.write_text(str(os.getpid()))
+    time.sleep(60)
 
 
 def test_jobs_here_and_elsewhere_give_the_same():
@@ -49,6 +55,15 @@ def test_a_job_that_hangs_is_stopped_and_the_others_finish():
     assert "no result within 3 s" in done["slow"]
     assert done["quick"] == 8
     assert done["wrong"] == "ValueError: not 1"
+
+
+def test_the_process_of_a_job_that_hangs_is_gone_before_another_begins(tmp_path):
+    """Left alive, it would keep the interpreter from ending."""
+    note = tmp_path / "pid"
+    done = dict(Pool(1, timeout=3).run([Job("slow", note_and_sleep, (note,)), Job("quick", double, (4,))]))
+    assert done["quick"] == 8
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(note.read_text()), 0)
 
 
 def test_a_failure_here_is_raised():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -105,12 +106,15 @@ def run(
 
     Without SOURCE: the passengers of the Titanic. Ctrl-C keeps everything done so far and still writes the report.
     """
+    begun = time.monotonic()
     told = parse_kinds(kinds)
     say(f"tilth: reading {source}{_first_look(source)}", quiet)
     from tilth.lifecycle.run import run as run_stages
 
     with _stoppable():
-        found = run_stages(source, target, kinds=told, out=out, resume=resume, progress=not quiet, **wishes)
+        found = run_stages(
+            source, target, kinds=told, out=out, resume=resume, progress=not quiet, started=begun, **wishes
+        )
     if as_json:
         print_json(found.to_dict())
     else:

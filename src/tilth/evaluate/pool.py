@@ -66,6 +66,7 @@ class Pool:
 
         waiting = list(reversed(jobs))
         running: dict[Future[Any], tuple[Job, float]] = {}
+        executor: Any = None
         warm: Any = None
         try:
             while waiting or running:
@@ -84,14 +85,16 @@ class Pool:
                     yield job.key, future.result() if error is None else f"{type(error).__name__}: {error}"
                 late = [f for f, (_, since) in running.items() if self._late(since)]
                 if late:
-                    executor.shutdown(wait=False, kill_workers=True)
+                    # Waited for: the next executor would take back the wish to kill, and the process would never end.
+                    executor.shutdown(wait=True, kill_workers=True)
                     for future in late:
                         job, _ = running.pop(future)
                         yield job.key, f"no result within {self.timeout:g} s; it was stopped"
                     waiting.extend(job for job, _ in running.values())
                     running.clear()
         except BaseException:
-            get_reusable_executor(max_workers=workers).shutdown(wait=False, kill_workers=True)
+            if executor is not None:
+                executor.shutdown(wait=True, kill_workers=True)
             raise
 
     def _late(self, since: float) -> bool:

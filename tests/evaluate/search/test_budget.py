@@ -108,6 +108,38 @@ def test_what_a_fit_may_take():
     assert cost_of({"max_depth": 30, "max_leaf_nodes": None}, {"max_depth": 3, "max_leaf_nodes": 31}) == 1.0
 
 
+def test_growth_is_foreseen_from_two_sizes():
+    pace = Pace()
+    pace.note(100, 1.0)
+    assert pace.growth() == 2.0
+    pace.note(400, 2.0)  # a power of 1/2 so far
+    assert pace.growth() == 1.0
+    assert pace.longest(800) == 4.0
+    pace.note(1600, 8.0)  # a power of 1
+    assert pace.growth() == 1.5
+    pace.note(3200, 80.0)
+    assert pace.growth() == 2.0
+
+
+def test_a_share_may_be_overrun_by_the_fit_that_was_begun():
+    CLOCK.now = 0.0
+    pace = Pace()
+    pace.note(10, 1.0)
+
+    def fit():
+        CLOCK.now += 1.0
+        return "done"
+
+    strict = Watch(3.0, clock=CLOCK, pool=FakePool, pace=pace)
+    watch = Watch(1.5, clock=CLOCK, pool=FakePool, pace=pace, slack=5.0)
+    assert strict.end == 3.0
+    assert watch.end == 6.5
+    found = watch.run([Job(k, fit) for k in range(3)], 10, same=True)
+    assert [next(found), next(found)] == [(0, "done"), (1, "done")]  # the second ends after the share
+    with pytest.raises(OutOfTimeError):
+        next(found)
+
+
 def test_no_work_is_begun_without_time():
     CLOCK.now = 0.0
     watch = Watch(1.0, clock=CLOCK, pool=FakePool)

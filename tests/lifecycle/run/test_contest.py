@@ -7,8 +7,9 @@ import pytest
 from tilth.evaluate.answers import Answers
 from tilth.evaluate.metrics import metric
 from tilth.evaluate.resample import Outcome, Trial
+from tilth.evaluate.search.budget import OutOfTimeError, Watch
 from tilth.lifecycle.run.clock import Clock
-from tilth.lifecycle.run.contest import Contest, enter_all, tune_all
+from tilth.lifecycle.run.contest import NOT_REACHED, Contest, enter_all, tune_all, unfinished
 from tilth.lifecycle.run.division import divide
 from tilth.lifecycle.run.journal import Journal
 from tilth.lifecycle.run.ladder import rungs
@@ -83,6 +84,31 @@ def test_without_time_a_model_is_not_entered_and_says_so(division):
     enter_all(found, rungs("classification", WANTED), clock, 0.4, lambda text: None)
     assert found.refused["C4.5 tree"] == "no time was left for it"
     assert not found.entries["C4.5 tree"].done
+
+
+def test_a_model_that_was_cut_off_goes_on_with_the_folds_that_are_missing(division, monkeypatch):
+    rung = next(r for r in rungs("classification") if r.name == "Naive Bayes")
+    real, begun = Watch.run, []
+
+    def cut_off(self, jobs, *given, **more):
+        begun.append([job.key for job in jobs])
+        yield from real(self, jobs[:2], *given, **more)
+        if len(jobs) > 2:
+            raise OutOfTimeError
+
+    monkeypatch.setattr(Watch, "run", cut_off)
+    found = contest(division)
+    enter_all(found, [rung], Clock(None), 1.0, lambda text: None)
+    assert unfinished(found) == [rung]
+    assert found.refused == {"Naive Bayes": NOT_REACHED}
+    while unfinished(found):
+        enter_all(found, unfinished(found), Clock(None), 1.0, lambda text: None)
+    assert begun == [[0, 1, 2, 3, 4], [2, 3, 4], [4]]
+    assert found.refused == {}
+    monkeypatch.undo()
+    whole = entered(division).entries["Naive Bayes"].trial
+    for ours, theirs in zip(found.entries["Naive Bayes"].trial.answers, whole.answers, strict=True):
+        np.testing.assert_array_equal(ours.given, theirs.given)
 
 
 def test_a_model_that_fails_costs_itself_only(division, monkeypatch):

@@ -82,15 +82,32 @@ class Pace:
         if math.isfinite(seconds):
             self.seen.append((rows, seconds / cost))
 
+    def growth(self) -> float:
+        """The power of the rows that time grows with at most: 2, unless fits of two sizes show that it is less.
+
+        Then it is half a power more than between the two largest sizes, at least 1: the constant part of a fit, which
+        hides the rest on few rows, shrinks.
+        """
+        sizes: dict[int, list[float]] = {}
+        for rows, seconds in self.seen:
+            sizes.setdefault(rows, []).append(seconds)
+        if len(sizes) < 2:
+            return 2.0
+        few, many = sorted(sizes)[-2:]
+        short, long = (sum(sizes[n]) / len(sizes[n]) for n in (few, many))
+        if many < 2 * few or short <= 0 or long <= 0:
+            return 2.0
+        return min(max(math.log(long / short) / math.log(many / few) + 0.5, 1.0), 2.0)
+
     def longest(self, rows: int) -> float:
-        """What the longest fit seen would take with so many rows: time grows with their square at most.
+        """What the longest fit seen would take with so many rows.
 
         Of many fits the few longest are left out: those had to share the machine.
         """
         if not self.seen:
             return math.inf
-        most = max(r for r, _ in self.seen)
-        near = sorted(s * max(1.0, rows / r) ** 2 for r, s in self.seen if 2 * r >= min(most, rows))
+        most, growth = max(r for r, _ in self.seen), self.growth()
+        near = sorted(s * max(1.0, rows / r) ** growth for r, s in self.seen if 2 * r >= min(most, rows))
         return near[-1 - len(near) // 8]
 
     def usual(self, rows: int) -> float:
@@ -109,7 +126,9 @@ class Watch:
     """Runs fits within a budget (None: without one), here or in processes that can be stopped.
 
     With a budget a fit runs here only where the fits seen show that it surely ends in time; any other runs in another
-    process, which is ended when its time is over. ``clock`` and ``pool`` can be replaced, for tests.
+    process, which is ended when its time is over. No fit is begun after the budget; ``slack`` are the seconds after it
+    that one may still need, where the budget is a share of a larger one. ``clock`` and ``pool`` can be replaced, for
+    tests.
     """
 
     budget: float | None = None
@@ -118,6 +137,7 @@ class Watch:
     clock: Callable[[], float] = time.monotonic
     pool: Callable[[int | None, float | None], Any] = Pool
     pace: Pace = field(default_factory=Pace)
+    slack: float = 0.0
 
     def __post_init__(self) -> None:
         self.start = self.clock()
@@ -132,6 +152,11 @@ class Watch:
     def left(self) -> float:
         """Seconds left of the budget."""
         return math.inf if self.budget is None else self.budget - self.used
+
+    @property
+    def end(self) -> float:
+        """Seconds after which whatever runs must have ended."""
+        return self.left + self.slack
 
     def run(
         self, jobs: list[Job], rows: int, *, cost: float = 1.0, same: bool = False, known: float | None = None,
@@ -148,11 +173,10 @@ class Watch:
             return
         waiting = list(jobs)
         while waiting:
-            left = self.left
-            if left <= 0:
+            if self.left <= 0:
                 raise OutOfTimeError
             most = self.pace.surely(rows, cost, same=same) if known is None else REPEATED * known
-            if self.timeout is None and most <= left:
+            if self.timeout is None and most <= self.end:
                 job, begin = waiting.pop(0), self.clock()
                 results = [(job.key, job())]
                 self.pace.note(rows, self.clock() - begin, cost)
@@ -164,7 +188,7 @@ class Watch:
         """As many jobs as there are cores, all begun at once, so that one limit holds for all."""
         workers = min(self.workers or _cores(), len(waiting))
         self._warm_up(waiting[:workers])
-        left = self.left
+        left = self.end
         usual = SAME * cost * self.pace.longest(rows) if self.pace.seen else 0.0
         limit = min(left, max(left * LARGEST_SHARE, usual) if cap else left, self.timeout or math.inf)
         now = waiting[:workers]
@@ -174,7 +198,7 @@ class Watch:
         if self.clock() - begin >= limit:
             self._warm = 0  # the pool has ended its processes
             self.pace.note(rows, limit, cost)
-            if self.left <= 0:
+            if self.end <= 0:
                 raise OutOfTimeError
         for _, result in results:
             self.pace.note(rows, getattr(result, "fit_seconds", math.nan), cost)
@@ -185,12 +209,12 @@ class Watch:
         workers = len(jobs)
         if self._warm >= workers:
             return
-        if self.left < START_SECONDS:
+        if self.end < START_SECONDS:
             raise OutOfTimeError
-        begin, patience = self.clock(), min(self.left, LONGEST_START)
+        begin, patience = self.clock(), min(self.end, LONGEST_START)
         list(self.pool(workers, patience).run([Job(job.key, _ready, job.arguments) for job in jobs]))
         if self.clock() - begin >= patience:
-            if self.left > 0:
+            if self.end > 0:
                 raise RuntimeError(
                     f"Other processes did not start within {patience:g} s; leave timeout and budget out."
                 )
@@ -204,8 +228,8 @@ class Watch:
         come back is left to itself, and all fits then run in other processes.
         """
         few, warm, took = min(FIRST_LOOK, rows), False, 0.0
-        while self.budget is not None and self.timeout is None and self.pace.surely(rows, same=True) > self.left:
-            patience = LARGEST_SHARE * self.left
+        while self.budget is not None and self.timeout is None and self.pace.surely(rows, same=True) > self.end:
+            patience = LARGEST_SHARE * self.end
             if 4 * took > patience:
                 return
             begin = self.clock()

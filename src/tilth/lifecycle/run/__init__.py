@@ -47,6 +47,7 @@ def run(
     out: str | Path | None = None,
     resume: str | Path | None = None,
     progress: bool = False,
+    started: float | None = None,
 ) -> Run:
     """Take a raw table to a defended model: question, data quality, kinds, baselines, contest, test, insight, model.
 
@@ -70,6 +71,7 @@ def run(
     out : folder for report, model, card, manifest and script; None writes nothing.
     resume : folder of a run that was broken off; it goes on with the same table and options.
     progress : tell the stages on standard error.
+    started : ``time.monotonic()`` of when the time of the budget began to run, where that was before this call.
 
     Ctrl-C ends the run: what was done is kept, and the report is still written.
 
@@ -82,7 +84,7 @@ def run(
         keep_sensitive=keep_sensitive, groups=groups, time=time, kinds=kinds, models=models, trust=trust, as_is=as_is,
         trials=trials, folds=folds, test_size=test_size, seed=seed,
     )  # fmt: skip
-    clock = Clock(wishes.budget)
+    clock = Clock(wishes.budget, began=started)
     folder = None if out is None and resume is None else Path(str(resume if resume is not None else out))
     if folder is not None:
         require_folder(folder)

@@ -9,19 +9,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 #: Seconds kept for pictures and pages when the budget allows it, and the share of the budget they may take at most.
-PAGES_SECONDS, PAGES_SHARE = 5.0, 0.2
+PAGES_SECONDS, PAGES_SHARE = 6.0, 0.25
 
 
 @dataclass
 class Clock:
-    """Counts from the start of a run; ``budget`` None never ends. ``now`` can be replaced, for tests."""
+    """Counts from the start of a run, or from ``began``; ``budget`` None never ends. ``now`` can be replaced, for tests."""
 
     budget: float | None = None
     now: Callable[[], float] = time.monotonic
+    began: float | None = None
     stages: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.start = self.now()
+        self.start = self.now() if self.began is None else self.began
         #: Seconds that the fits after the contest will take, as far as is known.
         self.owed = 0.0
 

@@ -32,6 +32,8 @@ ONE_STANDARD_ERROR = 0.6827
 LEAST_SECONDS = 0.3
 #: Tries below which a search says nothing that the model as given does not.
 LEAST_TRIES = 4.0
+#: Share of the budget by which the last fit of the contest must have ended: the rest is for what is said of its winner.
+CONTEST_END = 0.7
 NOT_REACHED = "no time was left for it"
 
 
@@ -83,23 +85,30 @@ class Contest:
 
     # -------------------------------------------------------------------------------------------------------- trying
 
-    def try_as_given(self, rung: Rung, seconds: float) -> Entry:
-        """Score a model with the parameters it comes with on every outer fold, within so many seconds."""
+    def try_as_given(self, rung: Rung, seconds: float, slack: float = 0.0) -> Entry:
+        """Score a model with the parameters it comes with on every outer fold, or go on with those that are missing.
+
+        No fit is begun after so many ``seconds``; ``slack`` is how much longer the last one may take.
+        """
         problem, splits = self.division.develop, self.division.outer
-        model = rung.make(self.seed)
-        known = self.journal.get(rung.name, problem.classes)
-        entry = Entry(rung, model, known or Trial(rung.name))
-        self.entries[rung.name] = entry
+        entry = self.entries.get(rung.name)
+        if entry is None:
+            known = self.journal.get(rung.name, problem.classes)
+            entry = self.entries[rung.name] = Entry(rung, rung.make(self.seed), known or Trial(rung.name))
         if entry.done and len(entry.trial.outcomes) == len(splits):
             return entry
-        outcomes: dict[int, Outcome] = {}
-        watch = Watch(None if math.isinf(seconds) else max(seconds, 0.0))
+        outcomes = {k: o for k, o in enumerate(entry.trial.outcomes) if o.answers is not None}
+        watch = Watch(None if math.isinf(seconds) else max(seconds, 0.0), slack=slack)
         rows = max(len(s.train) for s in splits)
         try:
             if seconds < LEAST_SECONDS:
                 raise OutOfTimeError
-            watch.look(lambda n: first_look(model, problem, self.seed, n), rows)
-            jobs = [Job(k, answer_split, (model, problem, split, True)) for k, split in enumerate(splits)]
+            watch.look(lambda n: first_look(entry.model, problem, self.seed, n), rows)
+            jobs = [
+                Job(k, answer_split, (entry.model, problem, split, True))
+                for k, split in enumerate(splits)
+                if k not in outcomes
+            ]
             for k, found in watch.run(jobs, rows, same=True, cap=False):
                 outcomes[k] = found if isinstance(found, Outcome) else Outcome(failure=str(found))
         except OutOfTimeError:
@@ -111,13 +120,13 @@ class Contest:
             self.journal.put(entry.trial)
         return entry
 
-    def tune(self, name: str, trials: int, seconds: float) -> None:
+    def tune(self, name: str, trials: int, seconds: float, slack: float = 0.0) -> None:
         """Search good parameters on all rows, and again inside every outer fold for an honest score."""
         entry, division = self.entries[name], self.division
         task = Task(
             entry.model, division.develop, space_of(entry.model), self.metric, "auto", trials, "one_se", self.seed
         )
-        watch = Watch(None if math.isinf(seconds) else seconds)
+        watch = Watch(None if math.isinf(seconds) else seconds, slack=slack)
         found = run_search(
             task, watch, inner=division.inner, outer=division.outer, resume=self.journal.search_folder(name),
             every_fold=True,
@@ -242,11 +251,23 @@ def enter_all(contest: Contest, rungs: list[Rung], clock: Clock, share: float, s
         part = left if math.isinf(left) else max(left / (len(rungs) - i), 0.5 * left)
         if rung.name == "Zero-R":  # it costs next to nothing, and nothing can be said without it
             part = math.inf
-        entry = contest.try_as_given(rung, part)
+        entry = contest.try_as_given(rung, part, _slack(clock, part))
         if entry.done:
+            contest.refused.pop(rung.name, None)
             said(f"{rung.name} {contest.mean_score(entry.trial):.3f}")
-        elif rung.name not in contest.refused:
+        else:
             contest.refused[rung.name] = entry.failure
+
+
+def unfinished(contest: Contest) -> list[Rung]:
+    """Models that time did not suffice for; those that failed stay out."""
+    return [e.rung for e in contest.entries.values() if not e.done and e.failure == NOT_REACHED]
+
+
+def _slack(clock: Clock, part: float) -> float:
+    """How much longer than its part of the time a fit may take."""
+    end = clock.until(CONTEST_END)
+    return max(end - part, 0.0) if math.isfinite(part) and math.isfinite(end) else 0.0
 
 
 def tune_all(contest: Contest, trials: int, clock: Clock, share: float, said: Say) -> None:
@@ -261,7 +282,7 @@ def tune_all(contest: Contest, trials: int, clock: Clock, share: float, said: Sa
         # The first few get the most: a search that is cut short says little.
         part = left if math.isinf(left) else left / min(3, len(waiting) - i)
         try:
-            contest.tune(name, trials, part)
+            contest.tune(name, trials, part, _slack(clock, part))
         except (RuntimeError, ValueError) as error:
             contest.notes.append(f"{name} was not tuned: {error}")
             continue

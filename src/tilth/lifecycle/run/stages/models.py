@@ -15,7 +15,7 @@ from tilth.evaluate.resample import resample
 from tilth.evaluate.roc import precision_recall, roc
 from tilth.evaluate.splits import Splits
 from tilth.evaluate.table import Scores, signed, zero_r
-from tilth.lifecycle.run.contest import Contest, enter_all, leaderboard_section, tune_all
+from tilth.lifecycle.run.contest import Contest, enter_all, leaderboard_section, tune_all, unfinished
 from tilth.lifecycle.run.journal import WORK, Journal
 from tilth.lifecycle.run.ladder import LEFT_OUT, fitting, rungs
 from tilth.lifecycle.run.record import Run, Witness
@@ -76,6 +76,8 @@ def candidates(run: Run) -> Iterable[Section]:
     assert run.contest is not None
     heard: list[str] = []
     enter_all(run.contest, run.contest.waiting, run.clock, ENTER_UNTIL, heard.append)
+    # A model that was not reached is worth more than a better setting of one that was.
+    enter_all(run.contest, unfinished(run.contest), run.clock, TUNE_UNTIL, heard.append)
     if heard:
         run.say("candidates", ", ".join(heard))
     return []
