@@ -161,3 +161,11 @@ def test_a_run_tells_at_most_twenty_lines(quick, capsys):
     told = capsys.readouterr().err.splitlines()
     assert 10 <= len(told) <= 20
     assert any("Zero-R" in line for line in told)
+
+
+def test_a_table_of_many_rows_is_chosen_by_one_holdout_and_every_stage_copes(monkeypatch, quick):
+    monkeypatch.setattr("tilth.lifecycle.run.division.MANY_ROWS", 200)
+    found = run("titanic", **quick)
+    assert len(found.division.outer) == 1
+    assert found.failures == {}
+    assert found.curve is not None

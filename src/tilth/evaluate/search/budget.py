@@ -115,6 +115,14 @@ class Pace:
         near = [s * rows / r for r, s in self.seen if 2 * r >= rows] or [s * rows / r for r, s in self.seen]
         return sum(near) / len(near) if near else math.inf
 
+    def foreseen(self, rows: int) -> float:
+        """What a fit of so many rows should take, by the largest fits seen; their own constant part counts in full."""
+        if not self.seen:
+            return 0.0
+        most = max(r for r, _ in self.seen)
+        known = [s for r, s in self.seen if r == most]
+        return sum(known) / len(known) * max(1.0, rows / most)
+
     def surely(self, rows: int, cost: float = 1.0, *, same: bool = False) -> float:
         """What no fit will exceed; ``same``: with the parameters as given."""
         factor = SAME if same else KNOWN if len(self.seen) >= ENOUGH_FITS else UNKNOWN

@@ -14,7 +14,7 @@ PAGES_SECONDS, PAGES_SHARE = 6.0, 0.25
 
 @dataclass
 class Clock:
-    """Counts from the start of a run, or from ``began``; ``budget`` None never ends. ``now`` can be replaced, for tests."""
+    """Counts from the start of a run, or from ``began``; ``budget`` None never ends; tests replace ``now``."""
 
     budget: float | None = None
     now: Callable[[], float] = time.monotonic

@@ -34,6 +34,8 @@ LEAST_SECONDS = 0.3
 LEAST_TRIES = 4.0
 #: Share of the budget by which the last fit of the contest must have ended: the rest is for what is said of its winner.
 CONTEST_END = 0.7
+#: What the fits for the test and on all rows take, in fits of an outer fold: they have more rows.
+TEST_FIT, LAST_FIT = 1.4, 1.8
 NOT_REACHED = "no time was left for it"
 
 
@@ -46,6 +48,8 @@ class Entry:
     trial: Trial
     search: SearchResult | None = None
     tuned: Trial | None = None
+    #: Seconds that a fit should take, as fits on fewer rows suggest.
+    foreseen: float = 0.0
 
     @property
     def done(self) -> bool:
@@ -59,8 +63,9 @@ class Entry:
 
     @property
     def fit_seconds(self) -> float:
-        """What a fit takes."""
-        known = self.trial.fit_seconds[np.isfinite(self.trial.fit_seconds)]
+        """What a fit takes, as given or as tuned."""
+        every = np.concatenate([t.fit_seconds for t in (self.trial, self.tuned) if t is not None])
+        known = every[np.isfinite(every)]
         return float(known.max()) if len(known) else 0.0
 
 
@@ -104,6 +109,9 @@ class Contest:
             if seconds < LEAST_SECONDS:
                 raise OutOfTimeError
             watch.look(lambda n: first_look(entry.model, problem, self.seed, n), rows)
+            entry.foreseen = watch.pace.foreseen(rows)
+            if entry.foreseen > watch.left:
+                raise OutOfTimeError
             jobs = [
                 Job(k, answer_split, (entry.model, problem, split, True))
                 for k, split in enumerate(splits)
@@ -176,12 +184,21 @@ class Contest:
     def _resampling(self, trials: dict[str, Trial]) -> Resampling:
         return Resampling(self.division.develop, self.division.outer, trials)
 
-    def choice(self, board: Comparison) -> str:
-        """The simplest model within one standard error of the best; Zero-R only where nothing is better."""
-        best = board.best
+    def affordable(self, board: Comparison, seconds: float) -> list[str]:
+        """Models, best first, that can be fitted for the test and on all rows within so many seconds."""
+        more = (LAST_FIT + TEST_FIT) * np.array([self.entries[n].fit_seconds for n in board.ranking])
+        return [n for n, need in zip(board.ranking, more, strict=True) if need <= seconds or n == board.baseline]
+
+    def choice(self, board: Comparison, seconds: float = math.inf) -> str:
+        """The simplest model within one standard error of the best; Zero-R only where nothing is better.
+
+        Models that cannot be fitted twice more within so many ``seconds`` are not chosen.
+        """
+        able = self.affordable(board, seconds)
+        best = able[0]
         if best == board.baseline:
             return best
-        for name in sorted(board.scores, key=lambda n: self.entries[n].rung.place):
+        for name in sorted(able, key=lambda n: self.entries[n].rung.place):
             if name == best:
                 break
             if name != board.baseline and self._as_good(board, name, best):
@@ -260,8 +277,9 @@ def enter_all(contest: Contest, rungs: list[Rung], clock: Clock, share: float, s
 
 
 def unfinished(contest: Contest) -> list[Rung]:
-    """Models that time did not suffice for; those that failed stay out."""
-    return [e.rung for e in contest.entries.values() if not e.done and e.failure == NOT_REACHED]
+    """Models that time did not suffice for, quick ones first; those that failed stay out."""
+    waiting = [e for e in contest.entries.values() if not e.done and e.failure == NOT_REACHED]
+    return [e.rung for e in sorted(waiting, key=lambda e: e.foreseen)]
 
 
 def _slack(clock: Clock, part: float) -> float:

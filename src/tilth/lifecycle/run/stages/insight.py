@@ -41,7 +41,8 @@ def learning(run: Run) -> Iterable[Section]:
     problem, fit = at.division.develop, at.entry.fit_seconds
     left = run.clock.until(LEARN_UNTIL)
     per_split = 1.5 * sum(SIZES) * fit
-    folds = FOLDS if FOLDS * per_split <= left else 1 if per_split <= left else 0
+    many = FOLDS * per_split <= left and len(at.division.outer) > 1
+    folds = FOLDS if many else 1 if per_split <= left else 0
     if not folds:
         run.skipped["learning"] = (
             f"a learning curve takes about {FOLDS * per_split:.0f} s, and {max(left, 0):.0f} s were left"

@@ -15,7 +15,15 @@ from tilth.evaluate.resample import resample
 from tilth.evaluate.roc import precision_recall, roc
 from tilth.evaluate.splits import Splits
 from tilth.evaluate.table import Scores, signed, zero_r
-from tilth.lifecycle.run.contest import Contest, enter_all, leaderboard_section, tune_all, unfinished
+from tilth.lifecycle.run.contest import (
+    LAST_FIT,
+    TEST_FIT,
+    Contest,
+    enter_all,
+    leaderboard_section,
+    tune_all,
+    unfinished,
+)
 from tilth.lifecycle.run.journal import WORK, Journal
 from tilth.lifecycle.run.ladder import LEFT_OUT, fitting, rungs
 from tilth.lifecycle.run.record import Run, Witness
@@ -100,8 +108,9 @@ def choose(run: Run) -> Iterable[Section]:
     contest = run.contest
     assert contest is not None
     run.scores = board = contest.board()
-    run.chosen = chosen = contest.choice(board)
-    best = board.best
+    run.chosen = chosen = contest.choice(board, run.clock.left)
+    best = contest.affordable(board, run.clock.left)[0]
+    run.clock.owed = (TEST_FIT + LAST_FIT) * contest.entries[chosen].fit_seconds
     if chosen == best:
         why = f"{run.model_name} is chosen: it has the best score, and no simpler model is within one standard error."
         if chosen == board.baseline:
@@ -109,6 +118,8 @@ def choose(run: Run) -> Iterable[Section]:
     else:
         gap = board.resampling.difference(chosen, best, contest.metric)
         why = f"{run.model_name} is chosen: the simplest within one standard error of {best} ({signed(gap)})."
+    if best != board.best:
+        why += f" {board.best} scored better, but its last fits would not have ended within the budget."
     ties = [n for n in board.ties if n != best]
     tied = f" Ties with {best}: {listed(ties)}." if ties else ""
     run.say("choice", f"{why} {board.main.name} {board.scores[chosen][board.main.name]}")
@@ -169,7 +180,7 @@ def test_once(run: Run) -> Iterable[Section]:
     """The chosen model learns from all rows that chose it and answers for the rows held back: once."""
     at = run.standing
     contest, division, chosen = at.contest, at.division, at.chosen
-    run.clock.owed = 2.5 * at.entry.fit_seconds
+    run.clock.owed = LAST_FIT * at.entry.fit_seconds
     once = division.test_once
     models = {"Zero-R": zero_r(run.task)}
     if "One-R" in contest.entries:
