@@ -36,6 +36,8 @@ LEAST_TRIES = 4.0
 CONTEST_END = 0.7
 #: What the fits for the test and on all rows take, in fits of an outer fold: they have more rows.
 TEST_FIT, LAST_FIT = 1.4, 1.8
+#: Seconds that One-R gets even where the share for models is used up already.
+LEAST_FOR_BASELINE = 0.5
 NOT_REACHED = "no time was left for it"
 
 
@@ -268,6 +270,8 @@ def enter_all(contest: Contest, rungs: list[Rung], clock: Clock, share: float, s
         part = left if math.isinf(left) else max(left / (len(rungs) - i), 0.5 * left)
         if rung.name == "Zero-R":  # it costs next to nothing, and nothing can be said without it
             part = math.inf
+        elif rung.baseline:
+            part = max(part, LEAST_FOR_BASELINE)
         entry = contest.try_as_given(rung, part, _slack(clock, part))
         if entry.done:
             contest.refused.pop(rung.name, None)

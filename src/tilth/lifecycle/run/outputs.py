@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from sklearn.base import clone
 
 from tilth.base import Section
+from tilth.errors import TilthWarning
 from tilth.lifecycle.files import write_whole
 from tilth.lifecycle.run.card import card_facts, model_card
 from tilth.lifecycle.run.clock import Clock
@@ -19,6 +21,9 @@ from tilth.lifecycle.run.record import Run
 from tilth.lifecycle.run.script import train_script
 from tilth.lifecycle.save import save
 from tilth.lifecycle.source import SourceError
+
+#: Seconds before the end of the budget at which no picture is begun any more.
+LAST_SECONDS = 0.5
 
 
 def require_folder(folder: Path) -> None:
@@ -46,7 +51,7 @@ def _in_time(page: Section, clock: Clock) -> Section:
     draw = page.figure
 
     def drawn() -> Any:
-        if clock.budget is not None and clock.used > clock.budget:
+        if clock.budget is not None and clock.used > clock.budget - LAST_SECONDS:
             raise TimeoutError("no time was left to draw it; give a larger budget")
         return draw()
 
@@ -75,9 +80,12 @@ def write_outputs(run: Run, folder: Path) -> dict[str, Path]:
         files["run.json"] = write_whole(folder / "run.json", told + "\n")
         document = json.dumps(run.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
         files["report.json"] = write_whole(folder / "report.json", document + "\n")
-        pages = [_in_time(p, run.clock) for p in (*run.sections(), *run.appendix())]
-        files["report.md"] = write_whole(folder / "report.md", to_markdown(pages, title=title))
-        page = to_html(pages, title=title, subtitle=run.facts())
+        with warnings.catch_warnings():
+            # That a tree is too large to be read is to be seen on its page; there is nothing else to do about it.
+            warnings.simplefilter("ignore", TilthWarning)
+            pages = [_in_time(p, run.clock) for p in (*run.sections(), *run.appendix())]
+            files["report.md"] = write_whole(folder / "report.md", to_markdown(pages, title=title))
+            page = to_html(pages, title=title, subtitle=run.facts())
         files["report.html"] = write_whole(folder / "report.html", page)
     except OSError as error:
         raise SourceError(f"Cannot write to {folder}: {error.strerror or error}. Free some space, or name another "

@@ -34,6 +34,10 @@ def _headline(run: Run) -> str:
     one = tested.scores.get("One-R") if tested is not None else None
     if one is not None and run.chosen != "One-R":
         text += f" A rule on a single column (One-R) has {one[name].value:.3f}."
+    if run.test is not None and run.scores is not None and run.chosen is not None:
+        before = run.scores.differences[run.chosen][name]
+        rows = run.scores.resampling.problem.n_rows
+        text += f" Over the folds of the other {rows:,} rows, which chose it, the difference was {signed(before)}."
     return text
 
 
@@ -57,11 +61,14 @@ def _choice(run: Run) -> str:
 def _danger(run: Run) -> str:
     """The one thing to worry about."""
     suspects = [n for r in run.remedies if r.code == "Q504" for n in r.columns]
-    if suspects and run.price is not None:
-        value = run.price.scores[run.price.best][run.metric.name].value
+    if suspects:
+        said = ""
+        if run.price is not None:
+            value = run.price.scores[run.price.best][run.metric.name].value
+            said = f"; with it even {run.price.best} would have {value:.3f}"
         return (
-            f"Danger: {listed(suspects)} gives the target away and was left out; with it the score would have been "
-            f"{value:.3f}. If it is known before {run.target} is, keep it with --trust {suspects[0]}."
+            f"Danger: {listed(suspects)} gives the target away and was left out{said}. If it is known before "
+            f"{run.target} is, keep it with --trust {suspects[0]}."
         )
     serious = run.unsettled()
     if serious:

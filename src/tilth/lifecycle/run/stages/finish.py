@@ -10,6 +10,7 @@ from sklearn.base import clone
 from tilth.base import Section
 from tilth.lifecycle.run.record import Run
 from tilth.lifecycle.run.script import call_text
+from tilth.models.trees.tree_model import TreeModel
 from tilth.quality.finding import count
 
 
@@ -48,7 +49,9 @@ def _picture(run: Run) -> list[Section]:
     inner = run.model
     while hasattr(inner, "estimator_"):
         inner = inner.estimator_
-    return [Section("Picture of the model", figure=inner.plot)] if hasattr(inner, "plot") else []
+    # One tree of many is not the picture of a forest.
+    drawn = hasattr(inner, "plot") and (not isinstance(inner, TreeModel) or inner.trees_.n_trees == 1)
+    return [Section("Picture of the model", figure=inner.plot)] if drawn else []
 
 
 def use(run: Run) -> Iterable[Section]:

@@ -149,27 +149,28 @@ def _is_of(name: str, task: str) -> bool:
 
 
 def price_of_suspects(run: Run) -> Iterable[Section]:
-    """What the score would have been with the columns that look like a leak."""
+    """What simple models would have scored with the columns that look like a leak, beside the same without them."""
     suspects = [n for r in run.remedies if r.code == "Q504" for n in r.columns]
     if not suspects:
         return
-    assert run.scores is not None
-    told = {n: k for n, k in run.kinds.items() if n not in suspects}
-    division = run.division
+    contest, division = run.contest, run.division
+    assert contest is not None
     assert division is not None
-    simple = [r for r in rungs(run.task) if r.name in FIRST[1:]]
+    told = {n: k for n, k in run.kinds.items() if n not in suspects}
+    simple = {n: e.model for n, e in contest.entries.items() if e.done and n != "Zero-R"}
+    if not simple:
+        return
     run.price = compare(
-        {r.name: r.make(run.options.seed) for r in simple}, division.develop.given, division.develop.labels,
-        split=division.outer, kinds=told or None, metrics=run.metrics(), beside=False, seed=run.options.seed,
+        simple, division.develop.given, division.develop.labels, split=division.outer, kinds=told or None,
+        metrics=run.metrics(), beside=False, seed=run.options.seed,
     )  # fmt: skip
-    name = run.metric.name
-    best = run.price.best
-    without = run.scores.best
+    name, best = run.metric.name, run.price.best
+    without = contest.board().scores[best][name]
+    run.say("suspects", f"with {listed(suspects)} {best} has {name} {run.price.scores[best][name]}, without {without}")
     yield Section(
         "The price of the suspects",
-        f"With {listed(suspects)}: {best} has {name} {run.price.scores[best][name]}. Without: {without} has "
-        f"{run.scores.scores[without][name]}. If {listed(suspects)} would not be known when predicting, the difference "
-        "is an illusion, and it was left out.",
+        f"With {listed(suspects)}: {best} has {name} {run.price.scores[best][name]}. Without: {without}. If "
+        f"{listed(suspects)} would not be known when predicting, the difference is an illusion, and it was left out.",
         run.price.short_frame(),
         advice=f"If it is known in time: {' '.join(f'--trust {n}' for n in suspects)}.",
         light="bad",
