@@ -120,12 +120,37 @@ def test_control_c_keeps_what_is_done_and_resume_goes_on(environment, tilth, tmp
     assert told["model_sha256"]
     assert (folder / "report.html").stat().st_size > 10_000
     if signum == signal.SIGINT:
-        found = tilth("run", "iris", "--resume", folder, "--budget", "8s", "--trials", "400", cwd=tmp_path)
+        found = tilth("run", "--resume", folder, "--budget", "8s", cwd=tmp_path)
         assert found.returncode == Exit.OK, found.stderr
         again = json.loads((folder / "run.json").read_text(encoding="utf-8"))
         assert again["interrupted"] is False
+        assert again["source"] == "iris"
+        assert again["options"] == {**told["options"], "budget": 8.0}
         given = [{t["model"]: t["score"] for t in d["trials"] if t.get("as_given")} for d in (told, again)]
         assert all(given[1][name] == score for name, score in given[0].items() if score is not None)
+
+
+def test_resume_knows_what_was_asked_and_refuses_what_it_cannot_know(call, tmp_path):
+    table = tmp_path / "sub" / "flowers.csv"
+    table.parent.mkdir()
+    code, _, err = call("run", "--resume", "tilth-run", "-q")
+    assert code == Exit.DATA
+    assert "tilth-run holds no run to go on with" in err
+    import tilth as library
+
+    library.load_dataset("iris").frame.to_csv(table, index=False)
+    wishes = ["-t", "species", "--kinds", "sepal_width=aside", "--seed", "3"]
+    assert call("run", table, *wishes, "-o", "first", *QUICK)[0] == Exit.OK
+    before = json.loads((tmp_path / "first" / "run.json").read_text())
+    assert call("run", "--resume", "first", "-q")[0] == Exit.OK
+    after = json.loads((tmp_path / "first" / "run.json").read_text())
+    for fact in ("path", "target", "options", "kinds", "model_sha256"):
+        assert after[fact] == before[fact], fact
+    library.run(library.load_dataset("iris").frame, "species", out=tmp_path / "frame", budget=None, trials=1,
+                models=["NaiveBayes"])  # fmt: skip
+    assert "read a table that is gone" in call("run", "--resume", "frame", "-q")[2]
+    (tmp_path / "first" / "work" / "asked.json").write_text("{")
+    assert "give the table and the options again" in call("run", "--resume", "first", "-q")[2]
 
 
 def test_replay_ends_with_0_when_the_model_is_the_same_and_4_when_it_is_not(call, tmp_path):

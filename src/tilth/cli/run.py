@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from tilth.cli.exits import Exit
 from tilth.cli.options import (
@@ -69,12 +70,12 @@ def _budget(_: click.Context, __: click.Parameter, given: str | None) -> str | N
     "tilth run visits.csv -t returns --groups patient --time date",
     "zcat big.csv.gz | tilth run - -t y --json > run.json",
 ))  # fmt: skip
-@click.argument("source", default=EXAMPLE)
+@click.argument("source", required=False)
 @target_option
 @click.option("--budget", default="1m", show_default=True, callback=_budget, metavar="TIME",
               help="Time for everything: 30s, 5m, 1h; none: as long as it takes.")  # fmt: skip
 @click.option("-o", "--out", default="tilth-run", show_default=True, help="Folder for the report and the model.")
-@click.option("--resume", metavar="FOLDER", help="Go on with a run that was broken off, with the same options.")
+@click.option("--resume", metavar="FOLDER", help="Go on with a run that was broken off; it knows what was asked.")
 @kinds_option
 @click.option("--task", type=click.Choice(["classification", "regression"]), help="Instead of deciding by the target.")
 @click.option("--metric", help="The measure that ranks the models [default: accuracy, RMSE].")
@@ -98,9 +99,10 @@ def _budget(_: click.Context, __: click.Parameter, given: str | None) -> str | N
 @json_option
 @quiet_option
 @debug_option
+@click.pass_context
 def run(
-    source: str, target: str | None, out: str, resume: str | None, kinds: tuple[str, ...], as_json: bool, quiet: bool,
-    fail_on: str | None, require_gain: bool, **wishes: Any,
+    context: click.Context, source: str | None, target: str | None, out: str, resume: str | None,
+    kinds: tuple[str, ...], as_json: bool, quiet: bool, fail_on: str | None, require_gain: bool, **wishes: Any,
 ) -> int:  # fmt: skip
     """From a raw table to a defended model: checks, baselines, contest, one test, report.
 
@@ -108,6 +110,9 @@ def run(
     """
     begun = time.monotonic()
     told = parse_kinds(kinds)
+    if resume is not None and source is None:
+        source, target, told, wishes = _as_before(resume, target, told, wishes, _typed(context))
+    source = EXAMPLE if source is None else source
     say(f"tilth: reading {source}{_first_look(source)}", quiet)
     from tilth.lifecycle.run import run as run_stages
 
@@ -129,6 +134,22 @@ def run(
         say("tilth: the model is not shown to be better than Zero-R", quiet)
         return Exit.NO_GAIN
     return Exit.OK
+
+
+def _typed(context: click.Context) -> set[str]:
+    """Options that were typed, not left at their defaults."""
+    return {n for n in context.params if context.get_parameter_source(n) is ParameterSource.COMMANDLINE}
+
+
+def _as_before(
+    folder: str, target: str | None, kinds: dict[str, Any], wishes: dict[str, Any], typed: set[str]
+) -> tuple[str, str | None, dict[str, Any], dict[str, Any]]:
+    """The question of a run that was broken off; what was typed this time counts more."""
+    from tilth.lifecycle.run.asked import asked_before
+
+    source, before, options = asked_before(folder)
+    kept = {name: value if name in typed else options.get(name, value) for name, value in wishes.items()}
+    return source, target or before, kinds or options.get("kinds") or {}, kept
 
 
 def _first_look(source: str) -> str:

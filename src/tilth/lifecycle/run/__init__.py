@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tilth.base import Section
+from tilth.lifecycle.run.asked import note_asked
 from tilth.lifecycle.run.clock import Clock
 from tilth.lifecycle.run.live import Live
 from tilth.lifecycle.run.options import BUDGET, TEST_SIZE, TRIALS, options
@@ -88,6 +89,8 @@ def run(
     folder = None if out is None and resume is None else Path(str(resume if resume is not None else out))
     if folder is not None:
         require_folder(folder)
+        if resume is None:
+            note_asked(folder, source, target, wishes)
     with ExitStack() as stack:
         live = stack.enter_context(Live(clock)) if progress else None
         this = Run(prepare(source, target, wishes), wishes, clock, folder=folder, resume=resume is not None)
