@@ -99,10 +99,9 @@ def _budget(_: click.Context, __: click.Parameter, given: str | None) -> str | N
 @json_option
 @quiet_option
 @debug_option
-@click.pass_context
 def run(
-    context: click.Context, source: str | None, target: str | None, out: str, resume: str | None,
-    kinds: tuple[str, ...], as_json: bool, quiet: bool, fail_on: str | None, require_gain: bool, **wishes: Any,
+    source: str | None, target: str | None, out: str, resume: str | None, kinds: tuple[str, ...], as_json: bool,
+    quiet: bool, fail_on: str | None, require_gain: bool, **wishes: Any,
 ) -> int:  # fmt: skip
     """From a raw table to a defended model: checks, baselines, contest, one test, report.
 
@@ -111,7 +110,7 @@ def run(
     begun = time.monotonic()
     told = parse_kinds(kinds)
     if resume is not None and source is None:
-        source, target, told, wishes = _as_before(resume, target, told, wishes, _typed(context))
+        source, target, told, wishes = _as_before(resume, target, told, wishes, _typed())
     source = EXAMPLE if source is None else source
     say(f"tilth: reading {source}{_first_look(source)}", quiet)
     from tilth.lifecycle.run import run as run_stages
@@ -136,8 +135,9 @@ def run(
     return Exit.OK
 
 
-def _typed(context: click.Context) -> set[str]:
+def _typed() -> set[str]:
     """Options that were typed, not left at their defaults."""
+    context = click.get_current_context()
     return {n for n in context.params if context.get_parameter_source(n) is ParameterSource.COMMANDLINE}
 
 
