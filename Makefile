@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 CORE_SOURCES := $(shell find cpp -name '*.cpp' -o -name '*.hpp')
 PATHS := src tests scripts $(wildcard benchmarks)
 
-.PHONY: run test lint format types layers docs sanitize bench peers wheel clean help
+.PHONY: run test lint format types layers docs sanitize browser bench peers wheel clean help
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -34,8 +34,8 @@ $(VENV)/tools-%: $(VENV)/installed pyproject.toml scripts/requirements.py
 	@$(PIP) install --quiet --requirement $(VENV)/$*.txt
 	@touch $@
 
-run: $(VENV)/installed ## a whole run on the weather data
-	@$(BIN)/tilth run weather
+run: $(VENV)/installed ## a whole run on a bundled table, ending with a report
+	@$(BIN)/tilth run titanic --budget 30s --sensitive sex --keep-sensitive
 
 test: $(VENV)/tools-test ## all tests and doctests
 	@$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
@@ -64,6 +64,12 @@ sanitize: $(VENV)/tools-dev ## C++ tests under address and undefined-behaviour s
 	@$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DTILTH_SANITIZE=ON
 	@$(BIN)/cmake --build build/sanitize
 	@$(BIN)/ctest --test-dir build/sanitize --output-on-failure
+
+browser: ## a browser for the tests that open pages, where system packages can be installed; else they are skipped
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || \
+	{ command -v apt-get >/dev/null && test "$$(id -u)" = 0 && apt-get update -qq && \
+	apt-get install -y -qq --no-install-recommends chromium chromium-driver >/dev/null; } || \
+	echo "==> no browser could be installed: tests that need one are skipped"
 
 bench: $(VENV)/tools-test ## speed beside other libraries; those that are not installed are left out and named
 	@$(BIN)/python -m benchmarks $(ARGS)

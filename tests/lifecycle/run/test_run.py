@@ -63,6 +63,14 @@ def test_the_model_is_fitted_on_all_rows_and_its_file_predicts_the_same(titanic)
     assert titanic.score.n == 178  # the estimate stays that of models that had not seen the tested rows
 
 
+def test_the_curves_are_marked_where_the_model_says_yes(titanic):
+    (page,) = [s for s in titanic.pages if s.title == "Test, once"]
+    for title in ("ROC curve", "Precision and recall"):
+        (curve,) = [p for p in page.parts if p.title == title]
+        words = [t.get_text() for a in curve.figure().axes for t in a.findobj() if hasattr(t, "get_text")]
+        assert f"score ≥ {titanic.threshold.threshold.value:.3g}" in words
+
+
 def test_costs_move_the_threshold_of_the_model(titanic):
     assert type(titanic.model).__name__ == "ThresholdClassifier"
     assert titanic.threshold.threshold.value < 0.5

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.base.columns import take_rows
 from tilth.evaluate.problem import Problem, prepared
 from tilth.evaluate.splits import Split, Splits, make_splits
 from tilth.lifecycle.run.options import LEAST_ROWS_FOR_TEST, Options
@@ -81,8 +80,3 @@ def _outer(problem: Problem, wishes: Options) -> Splits:
         most = max(2, int(present[present > 0].min()))
     folds = wishes.folds or max(2, min(FOLDS if problem.n_rows >= 100 else 10, most))
     return make_splits("auto", problem.target, folds=folds, **how)
-
-
-def subtable(question: Question, rows: NDArray[np.int64]) -> Any:
-    """Some rows of the table, all columns."""
-    return take_rows(question.table, rows)

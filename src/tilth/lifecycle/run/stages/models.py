@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +14,7 @@ from tilth.base.target import split_target
 from tilth.evaluate.compare import compare
 from tilth.evaluate.confusion import confusion
 from tilth.evaluate.resample import resample
-from tilth.evaluate.roc import precision_recall, roc
+from tilth.evaluate.roc import PrecisionRecallCurve, RocCurve, precision_recall, roc
 from tilth.evaluate.splits import Splits
 from tilth.evaluate.table import Scores, signed, zero_r
 from tilth.lifecycle.run.contest import (
@@ -232,6 +234,15 @@ def _performance(run: Run) -> list[Section]:
         yes = run.positive
         score = score if yes == labels[1] else -score if answers.score is not None else 1 - score
         true = labels[answers.true]
-        pages += roc(true, score, positive=yes).sections()
-        pages += precision_recall(true, score, positive=yes).sections()
+        for curve in (roc(true, score, positive=yes), precision_recall(true, score, positive=yes)):
+            page, *others = curve.sections()
+            if answers.probability is not None:
+                page.figure = partial(_marked, run, curve)
+            pages += [page, *others]
     return pages
+
+
+def _marked(run: Run, curve: RocCurve | PrecisionRecallCurve) -> Any:
+    """The curve with the place where the model says yes, which later stages may have moved."""
+    at = 0.5 if run.threshold is None or not run.options.costs else float(run.threshold.threshold.value)
+    return curve.plot(at if at <= curve.threshold[np.isfinite(curve.threshold)].max() else None)
