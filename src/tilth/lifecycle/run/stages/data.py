@@ -73,7 +73,8 @@ def examine(run: Run) -> Iterable[Section]:
 def _overview(run: Run) -> list[Section]:
     from tilth.quality.overview import overview
 
-    return overview(run.question.table, run.target, kinds=run.kinds or None).sections()
+    told = {**run.kinds, run.target: "nominal"} if run.task == "classification" else run.kinds
+    return overview(run.question.table, run.target, kinds=told or None).sections()
 
 
 def look(run: Run) -> Iterable[Section]:
