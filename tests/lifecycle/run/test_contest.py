@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -58,6 +59,40 @@ def test_the_choice_is_the_simplest_within_one_standard_error(division):
             apart = board.fold_scores(name) - board.fold_scores(best)
             assert abs(apart.mean()) > apart.std(ddof=1) / np.sqrt(len(apart))
     assert chosen != "Zero-R"
+
+
+def test_among_ties_the_second_measure_decides_before_simplicity(division, monkeypatch):
+    found = entered(division)
+    found.metrics, found.second = (metric("accuracy"), metric("log loss")), metric("log loss")
+    board = found.board()
+    names = ["Naive Bayes", "Logistic regression", "C4.5 tree"]
+    folds = {
+        "accuracy": {"Naive Bayes": 0.80, "Logistic regression": 0.80, "C4.5 tree": 0.81},
+        "log loss": {"Naive Bayes": 0.70, "Logistic regression": 0.41, "C4.5 tree": 0.40},
+    }
+    noise = np.array([-0.05, 0.05, -0.05, 0.05, 0.0])
+
+    def fold_scores(name, m=None):
+        return folds[(m or board.main).name][name] + noise * names.index(name)
+
+    monkeypatch.setattr(board, "fold_scores", fold_scores)
+    monkeypatch.setattr(type(board), "ranking", property(lambda _: ["C4.5 tree", *names[:2], "Zero-R"]))
+    for name in names:
+        board.scores[name]["log loss"] = replace(board.scores[name]["log loss"], value=folds["log loss"][name])
+    assert found.choice(board) == "Logistic regression"
+    found.second = None
+    assert found.choice(board) == "Naive Bayes"
+
+
+def test_a_model_whose_last_fits_would_not_end_in_time_is_not_chosen(division):
+    found = entered(division)
+    board = found.board()
+    best = found.choice(board)
+    for outcome in found.entries[best].trial.outcomes:
+        outcome.fit_seconds = 100.0
+    assert found.choice(board, 500.0) == best
+    assert found.choice(board, 200.0) != best
+    assert found.affordable(board, 0.0)[-1] == "Zero-R"
 
 
 def test_the_better_of_tuned_and_as_given_stands_on_the_board(division):

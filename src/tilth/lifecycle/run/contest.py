@@ -84,6 +84,8 @@ class Contest:
     notes: list[str] = field(default_factory=list)
     #: Models that fit the data and were not entered yet.
     waiting: list[Rung] = field(default_factory=list)
+    #: What decides among models that are as good by the measure that ranks.
+    second: Metric | None = None
 
     @property
     def metric(self) -> Metric:
@@ -194,29 +196,35 @@ class Contest:
     def choice(self, board: Comparison, seconds: float = math.inf) -> str:
         """The simplest model within one standard error of the best; Zero-R only where nothing is better.
 
-        Models that cannot be fitted twice more within so many ``seconds`` are not chosen.
+        With a ``second`` measure: of the models within one standard error of the best, those within one standard error
+        of the best of them by the second measure; of these the simplest. Models that cannot be fitted twice more
+        within so many ``seconds`` are not chosen.
         """
         able = self.affordable(board, seconds)
         best = able[0]
         if best == board.baseline:
             return best
-        for name in sorted(able, key=lambda n: self.entries[n].rung.place):
-            if name == best:
-                break
-            if name != board.baseline and self._as_good(board, name, best):
-                return name
-        return best
+        tied = [n for n in able if n != board.baseline and self._as_good(board, n, best, self.metric)]
+        if self.second is not None:
+            scores = {n: board.scores[n][self.second.name].value for n in tied if self.second.name in board.scores[n]}
+            if scores:
+                sign = -1.0 if self.second.higher_is_better else 1.0
+                first = min(scores, key=lambda n: sign * scores[n])
+                tied = [n for n in scores if self._as_good(board, n, first, self.second)]
+        return min(tied, key=lambda n: self.entries[n].rung.place)
 
-    def _as_good(self, board: Comparison, name: str, best: str) -> bool:
+    def _as_good(self, board: Comparison, name: str, best: str, metric: Metric) -> bool:
         """Whether a model is within one standard error of the best: of the paired differences of folds, s / sqrt(J).
 
         That is the rule of Breiman and others (1984). The wider interval of the board, which counts that training sets
         overlap, says what is proved; a choice needs less than a proof.
         """
-        apart = board.fold_scores(name) - board.fold_scores(best)
+        if name == best:
+            return True
+        apart = board.fold_scores(name, metric) - board.fold_scores(best, metric)
         known = apart[np.isfinite(apart)]
         if len(known) < 2:
-            gap = board.resampling.difference(name, best, self.metric, ONE_STANDARD_ERROR)
+            gap = board.resampling.difference(name, best, metric, ONE_STANDARD_ERROR)
             return gap.low <= 0 <= gap.high
         return bool(abs(known.mean()) <= known.std(ddof=1) / math.sqrt(len(known)))
 

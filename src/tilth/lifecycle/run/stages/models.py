@@ -13,6 +13,7 @@ from tilth.base import Section
 from tilth.base.target import split_target
 from tilth.evaluate.compare import compare
 from tilth.evaluate.confusion import confusion
+from tilth.evaluate.metrics import Metric
 from tilth.evaluate.resample import resample
 from tilth.evaluate.roc import PrecisionRecallCurve, RocCurve, precision_recall, roc
 from tilth.evaluate.splits import Splits
@@ -47,7 +48,7 @@ def baselines(run: Run) -> Iterable[Section]:
     assert run.schema is not None
     folder = None if run.folder is None else Path(run.folder) / WORK
     journal = Journal.open(folder, division.develop, division.outer, wishes.seed, resume=run.resume)
-    run.contest = contest = Contest(division, run.metrics(), wishes.seed, journal)
+    run.contest = contest = Contest(division, run.metrics(), wishes.seed, journal, second=_second(run))
     target = np.asarray(split_target(run.question.table, run.target, "run")[1])
     ladder = []
     for rung, refusal in fitting(rungs(run.task, wishes.models), run.schema, target):
@@ -68,6 +69,13 @@ def baselines(run: Run) -> Iterable[Section]:
         "Baselines", "What any model must beat: Zero-R looks at no column, One-R at one. Then models to begin with.",
         board.short_frame(), parts=parts,
     )  # fmt: skip
+
+
+def _second(run: Run) -> Metric | None:
+    """Accuracy does not see how good probabilities are, and those decide wherever mistakes differ: log loss does."""
+    if run.task != "classification" or run.options.metric is not None:
+        return None
+    return next((m for m in run.metrics() if m.name == "log loss"), None)
 
 
 def _rule(run: Run) -> list[Section]:
@@ -114,12 +122,14 @@ def choose(run: Run) -> Iterable[Section]:
     best = contest.affordable(board, run.clock.left)[0]
     run.clock.owed = (TEST_FIT + LAST_FIT) * contest.entries[chosen].fit_seconds
     if chosen == best:
-        why = f"{run.model_name} is chosen: it has the best score, and no simpler model is within one standard error."
+        also = "" if contest.second is None else f", by the {contest.second.name} of its probabilities too"
+        why = f"{run.model_name} is chosen: it has the best score, no simpler model is within one standard error{also}."
         if chosen == board.baseline:
             why = "No model has a better score than Zero-R, so Zero-R is kept: collect other columns or more rows."
     else:
         gap = board.resampling.difference(chosen, best, contest.metric)
-        why = f"{run.model_name} is chosen: the simplest within one standard error of {best} ({signed(gap)})."
+        also = "" if contest.second is None else f", by the {contest.second.name} of its probabilities too"
+        why = f"{run.model_name} is chosen: the simplest within one standard error of {best} ({signed(gap)}){also}."
     if best != board.best:
         why += f" {board.best} scored better, but its last fits would not have ended within the budget."
     ties = [n for n in board.ties if n != best]
