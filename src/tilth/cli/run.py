@@ -90,7 +90,7 @@ def _budget(_: click.Context, __: click.Parameter, given: str | None) -> str | N
 @click.option("--trust", multiple=True, callback=_list, metavar="COLUMNS", help="Keep a column that looks like a leak.")
 @click.option("--as-is", is_flag=True, help="Change nothing: no column left out, no copies dropped.")
 @click.option("--trials", type=click.IntRange(min=1), default=20, show_default=True, help="Tries per model, at most.")
-@click.option("--folds", type=click.IntRange(min=2), help="Outer folds [default: 5; one holdout of many rows].")
+@click.option("--folds", type=click.IntRange(min=2), help="Outer folds [default: 5; 3 or one holdout of many rows].")
 @click.option("--test-size", type=click.FloatRange(min=0, max=1, max_open=True), default=0.2, show_default=True,
               help="Share of rows tested on once; 0: none.")  # fmt: skip
 @seed_option

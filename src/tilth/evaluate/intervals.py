@@ -154,7 +154,8 @@ def _drawn_means(rows: Floats, repeats: int, seed: int) -> Floats:
     rng = np.random.default_rng(seed)
     if n > RESAMPLED_ROWS:
         covariance = np.atleast_2d(np.cov(rows, rowvar=False)) / n
-        return rng.multivariate_normal(rows.mean(axis=0), covariance, size=repeats, method="eigh")
+        # Rounding may leave an eigenvalue a little below 0, which eigh takes for what it is.
+        return rng.multivariate_normal(rows.mean(axis=0), covariance, size=repeats, method="eigh", check_valid="ignore")
     out = np.empty((repeats, width))
     block = max(1, _BLOCK_CELLS // (n * width))
     for start in range(0, repeats, block):

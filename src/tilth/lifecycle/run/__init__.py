@@ -6,12 +6,14 @@ sections it has to say. A new stage is a function and a line in ``all_stages``.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from tilth.base import Section
+from tilth.errors import TilthWarning
 from tilth.lifecycle.run.asked import note_asked
 from tilth.lifecycle.run.clock import Clock
 from tilth.lifecycle.run.live import Live
@@ -117,7 +119,9 @@ def _make(stage: Stage, run: Run) -> None:
             run.skipped[stage.name] = "no time was left"
             return
     try:
-        with run.clock.stage(stage.name):
+        with run.clock.stage(stage.name), warnings.catch_warnings():
+            # What fits have to say is kept with their scores and told among the doubts, once.
+            warnings.simplefilter("ignore", TilthWarning)
             run.pages.extend(list(stage.make(run)))
     except KeyboardInterrupt:
         if run.interrupted or run.contest is None or not run.contest.entries["Zero-R"].done:

@@ -22,7 +22,7 @@ from tilth.evaluate.search.search import run as run_search
 from tilth.evaluate.search.space import space_of
 from tilth.evaluate.table import signed
 from tilth.lifecycle.run.clock import Clock
-from tilth.lifecycle.run.division import Division
+from tilth.lifecycle.run.division import INNER_FOLDS, Division
 from tilth.lifecycle.run.journal import Journal
 from tilth.lifecycle.run.ladder import Rung
 
@@ -113,14 +113,14 @@ class Contest:
             if seconds < LEAST_SECONDS:
                 raise OutOfTimeError
             watch.look(lambda n: first_look(entry.model, problem, self.seed, n), rows)
-            entry.foreseen = watch.pace.foreseen(rows)
-            if entry.foreseen > watch.left:
-                raise OutOfTimeError
             jobs = [
                 Job(k, answer_split, (entry.model, problem, split, True))
                 for k, split in enumerate(splits)
                 if k not in outcomes
             ]
+            entry.foreseen = watch.pace.foreseen(rows)
+            if entry.foreseen * len(jobs) > watch.left:  # half a score is none
+                raise OutOfTimeError
             for k, found in watch.run(jobs, rows, same=True, cap=False):
                 outcomes[k] = found if isinstance(found, Outcome) else Outcome(failure=str(found))
         except OutOfTimeError:
@@ -270,12 +270,12 @@ def _short(value: Any) -> str:
 Say = Callable[[str], None]
 
 
-def enter_all(contest: Contest, rungs: list[Rung], clock: Clock, share: float, said: Say) -> None:
-    """Every model as it is, simple ones first, each with an equal part of the time that is left for this."""
+def enter_all(contest: Contest, rungs: list[Rung], clock: Clock, share: float, said: Say, most: float = 0.5) -> None:
+    """Every model as it is, in this order, each with a part of the time that is left for this, at ``most`` so much."""
     for i, rung in enumerate(rungs):
         left = clock.until(share)
-        # A model that is quick leaves its part to the others; none may take more than half of what is left.
-        part = left if math.isinf(left) else max(left / (len(rungs) - i), 0.5 * left)
+        # A model that is quick leaves its part to the others.
+        part = left if math.isinf(left) else max(left / (len(rungs) - i), most * left)
         if rung.name == "Zero-R":  # it costs next to nothing, and nothing can be said without it
             part = math.inf
         elif rung.baseline:
@@ -305,7 +305,8 @@ def tune_all(contest: Contest, trials: int, clock: Clock, share: float, said: Sa
     waiting = contest.tunable()
     for i, name in enumerate(waiting):
         left = clock.until(share)
-        need = LEAST_TRIES * (len(contest.division.outer) + 1) * 3 * contest.entries[name].fit_seconds
+        inner = 1 if contest.division.inner == "holdout" else INNER_FOLDS
+        need = LEAST_TRIES * (len(contest.division.outer) + 1) * inner * contest.entries[name].fit_seconds
         if left < max(LEAST_SECONDS, need):
             contest.notes.append(f"{name} was not tuned: {NOT_REACHED}.")
             continue

@@ -13,8 +13,10 @@ from tilth.evaluate.splits import Split, Splits, make_splits
 from tilth.lifecycle.run.options import LEAST_ROWS_FOR_TEST, Options
 from tilth.lifecycle.run.question import Question, members, moments
 
-#: Outer folds, and from how many rows on one holdout says as much as they would.
-FOLDS, MANY_ROWS = 5, 50_000
+#: Outer folds of few and of more rows, from how many rows on the fewer do, and from how many on one holdout does.
+FOLDS, FEW_FOLDS, MORE_ROWS, MANY_ROWS = 5, 3, 10_000, 50_000
+#: Inner folds, and from how many rows on one holdout chooses parameters as well.
+INNER_FOLDS, MANY_INNER_ROWS = 3, 5_000
 
 
 @dataclass(eq=False)
@@ -62,7 +64,8 @@ def divide(question: Question, wishes: Options) -> Division:
     rows = np.setdiff1d(every, test)
     develop = whole.subset(rows) if len(test) else whole
     outer = _outer(develop, wishes)
-    inner = "holdout" if outer.kind == "holdout" else None if develop.n_rows < 100 else 3
+    one = outer.kind == "holdout" or develop.n_rows >= MANY_INNER_ROWS
+    inner = "holdout" if one else None if develop.n_rows < 100 else INNER_FOLDS
     return Division(whole, develop, rows, test, outer, inner, held)
 
 
@@ -78,5 +81,6 @@ def _outer(problem: Problem, wishes: Options) -> Splits:
     elif problem.task == "classification":
         present = np.bincount(problem.target)
         most = max(2, int(present[present > 0].min()))
-    folds = wishes.folds or max(2, min(FOLDS if problem.n_rows >= 100 else 10, most))
+    usual = 10 if problem.n_rows < 100 else FOLDS if problem.n_rows < MORE_ROWS else FEW_FOLDS
+    folds = wishes.folds or max(2, min(usual, most))
     return make_splits("auto", problem.target, folds=folds, **how)

@@ -65,6 +65,7 @@ _CLASSES: tuple[tuple[str, str, bool], ...] = (
     ("Random forest", "RandomForestClassifier", False),
     ("Extra trees", "ExtraTreesClassifier", False),
     ("Gradient boosting", "GradientBoostingClassifier", False),
+    ("Gradient boosting, stopped early", "GradientBoostingClassifier", False),
 )
 _NUMBERS: tuple[tuple[str, str, bool], ...] = (
     ("Zero-R", "ZeroRRegressor", True),
@@ -78,7 +79,14 @@ _NUMBERS: tuple[tuple[str, str, bool], ...] = (
     ("Random forest", "RandomForestRegressor", False),
     ("Extra trees", "ExtraTreesRegressor", False),
     ("Gradient boosting", "GradientBoostingRegressor", False),
+    ("Gradient boosting, stopped early", "GradientBoostingRegressor", False),
 )
+#: Parameters that a rung starts from, where they are not those of its class.
+_PARAMS: dict[str, dict[str, Any]] = {
+    "Gradient boosting, stopped early": {"n_estimators": 1000, "early_stopping": True},
+}
+#: Tried after all others, though simpler than some: on all but small tables they take longest.
+LATE = ("Random forest", "Extra trees")
 
 #: Predictors that are no candidates by themselves, and why; any of them can be asked for by name.
 LEFT_OUT: dict[str, str] = {
@@ -123,7 +131,8 @@ LEFT_OUT: dict[str, str] = {
 def rungs(task: str, wanted: tuple[str, ...] = ()) -> list[Rung]:
     """The models of a task, simplest first; ``wanted`` are class names: these only, beside the baselines."""
     known = [
-        Rung(n, m, i, baseline=b) for i, (n, m, b) in enumerate(_CLASSES if task == "classification" else _NUMBERS)
+        Rung(n, m, i, _PARAMS.get(n, {}), baseline=b)
+        for i, (n, m, b) in enumerate(_CLASSES if task == "classification" else _NUMBERS)
     ]
     if not wanted:
         return known

@@ -28,14 +28,14 @@ from tilth.lifecycle.run.contest import (
     unfinished,
 )
 from tilth.lifecycle.run.journal import WORK, Journal
-from tilth.lifecycle.run.ladder import LEFT_OUT, fitting, rungs
+from tilth.lifecycle.run.ladder import LATE, LEFT_OUT, fitting, rungs
 from tilth.lifecycle.run.record import Run, Witness
 from tilth.models.catalogue import estimator_class
 from tilth.models.rules.one_r import OneRClassifier
 from tilth.quality.finding import count, listed
 
-#: Shares of the budget until which models are tried as they are, and tuned.
-ENTER_UNTIL, TUNE_UNTIL = 0.4, 0.65
+#: Shares of the budget until which models are tried as they are, those that were not reached again, and tuned.
+ENTER_UNTIL, AGAIN_UNTIL, TUNE_UNTIL = 0.4, 0.5, 0.65
 #: The models that every other must beat, and the two to begin with.
 FIRST = ("Zero-R", "One-R", "Naive Bayes", "Logistic regression", "Ridge regression")
 _RULE_LINES = 20
@@ -93,9 +93,10 @@ def candidates(run: Run) -> Iterable[Section]:
     """All other models that fit the data, as they come, simple ones first."""
     assert run.contest is not None
     heard: list[str] = []
-    enter_all(run.contest, run.contest.waiting, run.clock, ENTER_UNTIL, heard.append)
+    waiting = sorted(run.contest.waiting, key=lambda rung: rung.name in LATE)
+    enter_all(run.contest, waiting, run.clock, ENTER_UNTIL, heard.append)
     # A model that was not reached is worth more than a better setting of one that was.
-    enter_all(run.contest, unfinished(run.contest), run.clock, TUNE_UNTIL, heard.append)
+    enter_all(run.contest, unfinished(run.contest), run.clock, AGAIN_UNTIL, heard.append, most=1.0)
     if heard:
         run.say("candidates", ", ".join(heard))
     return []
