@@ -359,6 +359,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, required=True, help="folder with tabular/*.csv.gz and dirty/")
     parser.add_argument("--rival", action="append", default=[], metavar="NAME=PYTHON", help="mljar, autogluon, flaml")
     parser.add_argument("--budget", type=float, default=30.0)
+    parser.add_argument(
+        "--own", default=sys.executable, metavar="PYTHON", help="environment with tilth alone, to weigh"
+    )
     parser.add_argument("--only", choices=["promises", "tools"])
     options = parser.parse_args(arguments)
     kept = RESULTS / "workbench.json"
@@ -370,7 +373,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rivals = dict(r.split("=", 1) for r in options.rival)
         told["budget"] = options.budget
         told["tools"] = compare_tools(options.data, rivals, options.budget)
-        told["installed"] = {n: installed(p) for n, p in {"tilth": sys.executable, **rivals}.items()}
+        told["installed"] = {n: installed(p) for n, p in {"tilth": options.own, **rivals}.items()}
     kept.write_text(json.dumps(told, indent=1) + "\n")
     (RESULTS / "workbench.md").write_text(page(told))
     print(page(told))
