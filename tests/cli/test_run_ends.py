@@ -88,7 +88,10 @@ def test_wrong_usage_ends_with_2(call, words, said):
         (["--sensitive", "petal"], "petal"),
         (["--groups", "specis"], "did you mean 'species'"),
         (["--metric", "acuracy"], "acuracy"),
-        (["--positive", "tulip"], "tulip"),
+        (["--positive", "tulip"], "about two classes; 'species' holds 3 classes"),
+        (["--cost", "fp=1,fn=5"], "about two classes"),
+        (["--metric", "RMSE"], "RMSE"),
+        (["--models", "PoissonRegressor"], "PoissonRegressor is no model for classification"),
     ],
 )
 def test_wishes_the_data_cannot_meet_end_with_3(call, words, said):

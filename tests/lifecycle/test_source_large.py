@@ -27,7 +27,6 @@ def big(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def small_head(monkeypatch):
     monkeypatch.setattr(sample, "HEAD_BYTES", 1 << 14)
-    monkeypatch.setattr(sample, "BLOCK_BYTES", 1 << 10)
     monkeypatch.setattr(sample, "FEWEST_ROWS", 100)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tilth.cli.explaining import explanation, reasons
+from tilth.cli.explaining import explanation, reasons, text_columns
 from tilth.cli.options import (
     debug_option,
     examples,
@@ -60,7 +60,7 @@ def explain(
     from tilth.lifecycle.save import load
 
     fitted = load(path)
-    table = read_table(source, quiet)
+    table = read_table(source, quiet, text_columns(fitted))
     known = target or getattr(fitted, "target_", None) or (table.card.target if table.card else None)
     document: dict[str, Any] = {
         "schema": "tilth.explain/1", "model": str(path), "class": type(fitted).__name__, "source": source,

@@ -10,6 +10,19 @@ if TYPE_CHECKING:
     from tilth.base import Explanation
 
 
+def text_columns(model: Any) -> list[str]:
+    """Columns of words: "007" stays what it is, even where the rows hold nothing but digits."""
+    from tilth.data.numbers import parse_number
+    from tilth.lifecycle.save import parts_of
+
+    def has_words(levels: tuple[Any, ...]) -> bool:
+        numbers = [parse_number(v) for v in levels]
+        return all(isinstance(v, str) for v in levels) and (None in numbers or len(set(numbers)) < len(numbers))
+
+    schema = getattr(parts_of(model)[0], "schema_", None)
+    return [c.name for c in schema or () if c.kind.levels and has_words(c.kind.levels)]
+
+
 def explanation(model: Any, rows: pd.DataFrame, background: pd.DataFrame | None = None) -> Explanation:
     """The model's own explanation where it has one, else sampled Shapley values against the background rows."""
     if hasattr(model, "explain"):

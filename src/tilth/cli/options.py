@@ -6,7 +6,7 @@ Results go to standard output, everything else to standard error.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -86,11 +86,11 @@ def shown_progress(quiet: bool) -> Iterator[None]:
         yield
 
 
-def read_table(source: str, quiet: bool = False) -> Source:
+def read_table(source: str, quiet: bool = False, text: Collection[str] = ()) -> Source:
     """Read a table and say on standard error what had to be decided to read it."""
     from tilth.lifecycle.source import read_source
 
-    table = read_source(source)
+    table = read_source(source, text=text)
     say_notes(table.notes, quiet)
     return table
 

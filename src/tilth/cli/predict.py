@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from tilth.cli.explaining import explanation, reasons
+from tilth.cli.explaining import explanation, reasons, text_columns
 from tilth.cli.options import debug_option, examples, json_option, model_file, quiet_option, say, say_notes
 from tilth.errors import TilthWarning
 
@@ -68,7 +68,7 @@ def predict(
     heard = Heard()
     n_rows = 0
     with _sink(out, form, as_json) as write:
-        for piece in read_chunks(source, chunk, text=[*ids, *answerer.text_columns()]):
+        for piece in read_chunks(source, chunk, text=[*ids, *text_columns(answerer.model)]):
             say_notes(piece.notes, quiet)
             for name in ids:
                 require_column([str(c) for c in piece.frame.columns], name, "id to carry through")
@@ -132,16 +132,6 @@ class Answerer:
         """Whether the model learned from a column of this name."""
         schema = self._schema()
         return schema is not None and column in schema.names
-
-    def text_columns(self) -> list[str]:
-        """Columns of words: "007" stays what it is, even where a chunk holds nothing but digits."""
-        from tilth.data.numbers import parse_number
-
-        def has_words(levels: tuple[Any, ...]) -> bool:
-            numbers = [parse_number(v) for v in levels]
-            return all(isinstance(v, str) for v in levels) and (None in numbers or len(set(numbers)) < len(numbers))
-
-        return [c.name for c in self._schema() or () if c.kind.levels and has_words(c.kind.levels)]
 
     def answers(self, rows: pd.DataFrame) -> pd.DataFrame:
         """One line per row: the prediction, and what else was asked for or can be said."""
@@ -260,7 +250,7 @@ def _lines(answers: pd.DataFrame) -> str:
     columns = [[None if v != v or v in _ENDLESS else v for v in answers[c].tolist()] for c in answers]
     names = [str(c) for c in answers]
     rows = (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    return "".join(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows)
 
 
 class _Parquet:
@@ -283,7 +273,9 @@ class _Parquet:
 
         table = pa.Table.from_pandas(answers, preserve_index=False)
         if self._writer is None:
-            self._writer = pq.ParquetWriter(self._handle, table.schema)
+            # A column carried through may be empty in the first chunk only; text takes whatever comes later.
+            fields = [f.with_type(pa.string()) if pa.types.is_null(f.type) else f for f in table.schema]
+            self._writer = pq.ParquetWriter(self._handle, pa.schema(fields))
         self._writer.write_table(table.cast(self._writer.schema))
 
     def __exit__(self, *error: object) -> None:

@@ -109,6 +109,8 @@ def run(
     """
     begun = time.monotonic()
     told = parse_kinds(kinds)
+    if resume is not None and "out" in _typed():
+        raise click.UsageError("--resume goes on in its own folder; leave --out out.")
     if resume is not None and source is None:
         source, target, told, wishes = _as_before(resume, target, told, wishes, _typed())
     source = EXAMPLE if source is None else source
@@ -174,7 +176,7 @@ def _stoppable() -> Iterator[None]:
     """A polite request to end (SIGTERM) is taken as Ctrl-C: what was done is kept."""
 
     def stop(*_: Any) -> None:
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
     try:
         before = signal.signal(signal.SIGTERM, stop)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth import _core
+from tilth.data.dates import dates_of
 from tilth.data.kinds import Kind, Level, level_key
 from tilth.data.numbers import parse_number
 from tilth.data.schema import DATE_PARTS, ColumnSpec, Form, Schema
@@ -339,9 +340,26 @@ def relevel(codes: NDArray[Any], found: Sequence[Any], levels: tuple[Level, ...]
     return lookup[codes]
 
 
+def _moments(column: RawColumn) -> NDArray[Any]:
+    """The values of a column that held dates in training: dates, or texts that are."""
+    if column.form == "date":
+        return column.values
+    numbers = column.form in ("number", "integer")
+    if (np.isnan(column.values.astype(np.float64)) if numbers else column.values < 0).all():
+        return np.full(len(column.values), "NaT", dtype="datetime64[s]")
+    coded = column.form in ("text", "level")
+    found, wrong = dates_of(column.levels, column.values) if coded else (column.values, [column.form])
+    if wrong:  # codes of texts, or numbers, would silently count as days since 1970
+        raise SchemaError(
+            f"Column {column.name!r} held dates in training and holds {wrong[0]!r} now; write dates as 2020-12-31, or "
+            "convert them first (pandas.to_datetime)."
+        )
+    return found
+
+
 def _date_parts(column: RawColumn) -> list[Column]:
     """Year, month, day, weekday (Monday = 0) and days since 1970 of a date column, as numbers."""
-    dates = column.values.astype("datetime64[D]")
+    dates = _moments(column).astype("datetime64[D]")
     gone = np.isnat(dates)
     days = dates.astype(np.int64)
     months = dates.astype("datetime64[M]").astype(np.int64)

@@ -69,8 +69,9 @@ ACCURACY_EQUALITY = Criterion(
 )  # fmt: skip
 CALIBRATION = Criterion(
     "calibration by group", ("probability - base rate",),
-    "In every group the mean probability is the share of positives.",
-    "It is about the mean only: a model that gives all members of a group the same probability meets it.",
+    "The mean probability is off from the share of positives by the same amount in every group.",
+    "It compares groups: a model whose probabilities are too high everywhere meets it. It is about the mean only: a "
+    "model that gives all members of a group the same probability meets it.",
 )  # fmt: skip
 EQUAL_BIAS = Criterion(
     "equal mean error", ("mean error",),
@@ -136,16 +137,19 @@ class Gap:
 
 def gap_of(
     criterion: Criterion, attribute: str, labels: Sequence[str], measures: Mapping[str, Measure], least: int,
-    level: float, tolerance: float,
+    level: float, tolerance: float, gaps: int = 1,
 ) -> Gap:  # fmt: skip
-    """The gap of a criterion; where it asks for several numbers, that of the one which differs most."""
+    """The gap of a criterion; where it asks for several numbers, that of the one which differs most.
+
+    ``gaps``: how many attributes are asked about the same criterion.
+    """
     found = []
     for name in criterion.measures:
         measure = measures[name]
         usable = enough(measure, least)
         if usable.sum() < 2:
             continue
-        tests = len(criterion.measures)
+        tests = len(criterion.measures) * gaps
         places = np.flatnonzero(usable)
         order = np.argsort(measure.value[usable], kind="stable")
         ends = [labels[int(places[i])] for i in (order[0], order[-1])]

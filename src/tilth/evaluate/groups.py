@@ -58,7 +58,7 @@ class GroupScores:
     """Numbers of every group with intervals, and the gaps between groups, criterion by criterion.
 
     ``whole`` holds the same numbers for all rows together. An interval holds by itself at ``level``; that of a gap
-    holds for all pairs of groups of its attribute at once.
+    holds for all pairs of groups of all attributes at once.
     """
 
     tables: tuple[GroupTable, ...]
@@ -425,7 +425,7 @@ def scores_of(
     whole = reading.measures(np.zeros(answers.n, dtype=np.int64), 1)
     wanted = [c for c in reading.asked if all(m in whole for m in c.measures)]
     gaps = tuple(
-        gap_of(c, t.name, t.grouping.labels, t.measures, least, level, tolerance * reading.scale)
+        gap_of(c, t.name, t.grouping.labels, t.measures, least, level, tolerance * reading.scale, len(tables))
         for t in tables
         for c in wanted
     )

@@ -273,8 +273,8 @@ def _of_one(
     notes = []
     rows = np.flatnonzero(grouping.known())
     if len(rows) > MOST_ROWS:
-        notes.append(f"{MOST_ROWS:,} of {len(rows):,} rows were used.")
-        rows = np.sort(np.random.default_rng(seed).choice(rows, MOST_ROWS, replace=False))
+        every, rows = len(rows), _drawn(rows, grouping, seed)
+        notes.append(f"{len(rows):,} of {every:,} rows were used.")
     found, y = np.unique(grouping.codes[rows], return_inverse=True)
     counts = np.bincount(y)
     # A group that not every fold can hold cannot be learned.
@@ -301,11 +301,23 @@ def _of_one(
     return Proxies(grouping.name, groups, tuple(alone), joint, level, len(rows), tuple(notes))
 
 
+def _drawn(rows: NDArray[np.int64], grouping: Grouping, seed: int) -> NDArray[np.int64]:
+    """About ``MOST_ROWS`` of the rows, of every group in proportion, but of none fewer than are needed to tell it."""
+    dealt = np.random.default_rng(seed).permutation(rows)
+    dealt = dealt[np.argsort(grouping.codes[dealt], kind="stable")]
+    own = grouping.codes[dealt]
+    counts = np.bincount(own, minlength=grouping.size)
+    place = np.arange(len(dealt)) - (np.cumsum(counts) - counts)[own]
+    return np.sort(dealt[place < np.maximum(np.ceil(counts * MOST_ROWS / len(rows)), LEAST_ROWS)[own]])
+
+
 def _together(part: RawTable, labels: NDArray[Any], folds: int, level: float, kinds: Kinds, seed: int) -> Proxy:
     """A forest of all columns over folds; the answer is the group whose probability exceeds its share the most, or
     small ones would never be named.
     """
     problem = prepared(part, labels, task="classification", kinds=kinds, owner="proxies")
+    dates = {c.name: "date" for c in part.columns if c.form == "date"}
+    problem = replace(problem, told=dates | (problem.told or {}))  # a date nobody spoke of may still tell the groups
     splits = make_splits("k-fold", problem.target, folds=folds, seed=seed)
     forest = RandomForestClassifier(n_estimators=60, min_samples_leaf=3, random_state=seed)
     done = resample({TOGETHER: forest}, problem, splits, train_scores=False, workers=1, title="Looking for proxies")

@@ -325,6 +325,8 @@ class EvaluationSizeCurve:
     def slope(self) -> float:
         """Exponent of the width: -1/2 where it shrinks like 1 / sqrt(n)."""
         usable = self.width > 0
+        if usable.sum() < 2:
+            return float("nan")
         return float(np.polyfit(np.log(self.sizes[usable]), np.log(self.width[usable]), 1)[0])
 
     @property
@@ -354,9 +356,10 @@ class EvaluationSizeCurve:
     def verdict(self) -> str:
         """How the width shrinks, and what half of it would take."""
         last = self.width[-1]
+        shrinks = f"; it shrinks like n^{self.slope:.2f}" if np.isfinite(self.slope) else ""
         return (
             f"{self.model}: with {self.sizes[-1]} test rows the {100 * self.level:g}% interval of the "
-            f"{self.metric.name} is {last:.3g} wide; it shrinks like n^{self.slope:.2f}. Half the width takes about "
+            f"{self.metric.name} is {last:.3g} wide{shrinks}. Half the width takes about "
             f"{self.rows_for(last / 2)} rows."
         )
 

@@ -37,6 +37,15 @@ class Residuals:
         size = [float(np.abs(self.residual[rows]).mean()) for rows in self._parts()]
         return size[-1] / size[0] if len(size) > 1 and size[0] > 0 else 1.0
 
+    @property
+    def is_uneven(self) -> bool:
+        """Whether errors surely grow with the answers, and more than twofold: ln ratio beyond 1.96 standard errors."""
+        ends = [np.abs(self.residual[rows]) for rows in (self._parts()[0], self._parts()[-1])]
+        if self.spread_ratio <= 2 or min(map(len, ends)) < 2:
+            return False
+        error = np.sqrt(sum(e.var(ddof=1) / len(e) / e.mean() ** 2 for e in ends))
+        return bool(np.log(self.spread_ratio) > 1.96 * error)
+
     def _parts(self) -> list[NDArray[np.int64]]:
         order = np.argsort(self.given, kind="stable")
         return [p for p in np.array_split(order, min(PARTS, len(order))) if len(p)]
@@ -61,7 +70,7 @@ class Residuals:
             word = "small" if self.bias.value > 0 else "large"
             lean = f" On the whole answers are too {word}: the mean residual is {self.bias}."
         ratio = self.spread_ratio
-        uneven = f" Errors of large answers are {ratio:.1f} times those of small ones." if ratio > 2 else ""
+        uneven = f" Errors of large answers are {ratio:.1f} times those of small ones." if self.is_uneven else ""
         return f"Nine of ten answers are off by {low:+.3g} to {high:+.3g}.{lean}{uneven}"
 
     def plot(self) -> Any:
@@ -72,7 +81,7 @@ class Residuals:
 
     def sections(self) -> list[Section]:
         """The residuals as a page of a report."""
-        advice = "Consider the logarithm of the target, or a gamma or Poisson model." if self.spread_ratio > 2 else ""
+        advice = "Consider the logarithm of the target, or a gamma or Poisson model." if self.is_uneven else ""
         return [Section("Residuals", self.verdict(), self.frame(), figure=self.plot, advice=advice)]
 
     def to_dict(self) -> dict[str, Any]:

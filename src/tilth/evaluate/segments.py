@@ -215,10 +215,12 @@ def segments(
     overall = whole.interval(0, level)
     search, judge = _halves(answers, seed)
     least = max(LEAST_ROWS, int(np.ceil(LEAST_SHARE * min(len(search), len(judge)))))
-    if min(len(search), len(judge)) < 2 * least or not table.width or np.ptp(loss[search]) == 0:
+    few = min(len(search), len(judge)) < 2 * least
+    if few or not table.width or not min(np.ptp(loss[search]), np.ptp(loss[judge])):
         why = (
             "every row has the same loss." if np.ptp(loss) == 0
             else "there is no column." if not table.width
+            else "so few rows are wrong that one half of them has none." if not few
             else f"{count(answers.n, 'row')} are too few; {4 * least} are needed."
         )  # fmt: skip
         return Segments((), overall, what, level, answers.n, float("nan"), why)

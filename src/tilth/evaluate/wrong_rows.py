@@ -16,8 +16,9 @@ from tilth.data.infer import Kinds
 from tilth.data.reading import read
 from tilth.data.table import RawTable
 from tilth.evaluate.answers import Answers
+from tilth.evaluate.gaps import share
 from tilth.evaluate.grouping import aligned, chosen_columns, row_places
-from tilth.evaluate.intervals import Interval, wilson
+from tilth.evaluate.intervals import Interval
 from tilth.evaluate.metrics.classification import TINY
 from tilth.quality.finding import count, percent, plain
 from tilth.quality.scan import binned, explained
@@ -285,7 +286,11 @@ def wrong_rows(
     shown: list[str] = []
     if table is not None:
         shown = _columns(table, answers, columns, kinds, owner)
-    error = wilson(int(wrong.sum()), answers.n) if is_class and answers.weight is None else None
+    error = None
+    if is_class:
+        unit = None if answers.group is None else np.unique(answers.group, return_inverse=True)[1].astype(np.int64)
+        every, one = np.ones(answers.n, dtype=bool), np.zeros(answers.n, dtype=np.int64)
+        error = share("error", wrong, every, one, 1, answers.weight, unit).interval(0, 0.95)
     return WrongRows(
         answers, places, surprise, confident[:most].astype(np.int64), surprising.astype(np.int64),
         _suspects(answers, surprise), tuple(shown), table, error, int(most), note,

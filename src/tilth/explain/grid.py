@@ -53,8 +53,9 @@ def grid_of(subject: Subject, name: str, points: int, rows: Ints) -> Grid:
         codes, counts = np.unique(values[~gone], return_counts=True)
         most = np.sort(np.argsort(-counts, kind="stable")[:MOST_LEVELS])
         chosen = codes[most].astype(np.float64)
-    order = np.argsort(np.where(gone, np.inf, values), kind="stable")
-    first = rows[order[np.searchsorted(values[order], chosen)]] if len(chosen) else np.empty(0, dtype=np.int64)
+    key = np.where(gone, np.inf, values)  # codes of missing cells are negative, and would not be sorted at the end
+    order = np.argsort(key, kind="stable")
+    first = rows[order[np.searchsorted(key[order], chosen)]] if len(chosen) else np.empty(0, dtype=np.int64)
     at = chosen if column.kind.name == "numeric" else np.arange(len(chosen), dtype=np.float64)
     return Grid(column, first, at, [cell_text(v) for v in subject.cells(name, first)], missing)
 
@@ -107,7 +108,9 @@ def never_together(subject: Subject, name: str, others: list[str], rows: Ints) -
 def _bins(column: Column, rows: Ints) -> tuple[Ints, int]:
     values, gone = column.values[rows], column.missing[rows]
     if column.kind.name != "numeric":
-        return np.where(gone, -1, values).astype(np.int64), len(column.kind.levels)
+        codes = np.full(len(rows), -1, dtype=np.int64)
+        found, codes[~gone] = np.unique(values[~gone], return_inverse=True)  # levels that occur, not all there are
+        return codes, max(1, len(found))
     known = values[~gone]
     if not len(known):
         return np.full(len(rows), -1), 1

@@ -62,9 +62,12 @@ class RowExplanation(Explanation):
         own, errors = self.values[row, place], None if self.error is None else self.error[row, place]
         if len(self.classes) == 1:
             return own, errors, str(label)
+        rival = int(np.argsort(-self.scores[row], kind="stable")[1])
         if self.scale == "log":
-            rival = int(np.argsort(-self.scores[row], kind="stable")[1])
             return own - self.values[row, rival], None, f"log-odds of {label} against {self.classes[rival]}"
+        if self.scale == "score" and len(self.classes) == 2:
+            # Only the lead is the model's own score: a linear model gives the first class a score of 0 throughout.
+            return own - self.values[row, rival], None if errors is None else 2 * errors, f"score of {label}"
         return own, errors, f"{'probability' if self.scale == 'answer' else 'score'} of {label}"
 
     def verdict(self) -> str:

@@ -209,12 +209,11 @@ def _examples(subject: Subject) -> dict[int, str]:
             chosen[row] = title
 
     if subject.task == "classification" and subject.classes is not None:
-        labels = np.asarray(subject.model.classes_)
         top = np.sort(outputs, axis=1)
         lead = top[:, -1] - top[:, -2] if outputs.shape[1] > 1 else top[:, -1]
         sure = np.argsort(-lead, kind="stable")
         if subject.target is not None:
-            given = np.searchsorted(subject.classes, labels[outputs.argmax(axis=1)])
+            given = subject.answers(every, needs="answer").given  # a threshold may choose the less probable class
             right = given == subject.target
             add(sure[right[sure]], "surely right")
             add(sure[~right[sure]], "surely wrong")

@@ -73,6 +73,8 @@ def function_curves(
     if points < 2:
         raise ValueError(f"function_curves: points must be at least 2; got {points!r}.")
     named = dict(functions) if isinstance(functions, Mapping) else {_name(f): f for f in functions}
+    if len(named) < len(functions):
+        raise ValueError("function_curves: some functions have the same name; give them as {name: function}.")
     if not named:
         raise ValueError("function_curves needs at least one function; found none.")
     x = np.linspace(low, high, points)

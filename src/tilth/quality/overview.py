@@ -18,7 +18,7 @@ from tilth.quality.column import ColumnView
 from tilth.quality.finding import count, listed, percent, plain, shown
 from tilth.quality.view import View, view_of
 from tilth.stats.bounds import wilson_bounds
-from tilth.stats.hypothesis import critical
+from tilth.stats.hypothesis import critical, f_test, holm
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,6 +51,7 @@ class Bars:
     strength: float
     ends: tuple[str, str] | None = None
     is_target: bool = False
+    p_value: float = float("nan")
 
     @property
     def has_gaps(self) -> bool:
@@ -90,12 +91,14 @@ class Overview:
         if self.target is not None and self.usual is not None:
             said.append(f"Over all rows the {self.line} is {self.usual:.4g}.")
         if self.target is not None:
-            related = [c.name for c in self.columns if c.strength >= RELATED and not c.is_target]
+            own = [c for c in self.columns if not c.is_target]
+            sure = holm([c.p_value for c in own]) < 1 - self.level
+            related = [c.name for c, is_sure in zip(own, sure, strict=True) if c.strength >= RELATED and is_sure]
             verb = "tells" if len(related) == 1 else "tell"
             said.append(
                 f"Of the columns alone, {_all_of(related[:3])} {verb} most of {self.target}."
                 if related
-                else f"No column alone tells anything of {self.target}."
+                else f"No column alone is shown to tell anything of {self.target}."
             )
         if self.missing:
             worst = max(self.missing, key=lambda name: self.missing[name])
@@ -300,14 +303,14 @@ def _bars(column: ColumnView, goal: _Goal | None, level: float, is_target: bool 
         labels = [*labels, "(missing)"]
     rows = np.bincount(codes, minlength=len(labels))
     lines: dict[str, Floats] = {}
-    strength = float("nan")
+    strength = p_value = float("nan")
     if goal is not None:
         lines = {
             name: _means(codes[goal.known], goal.values[goal.known, j], len(labels), goal.is_share, level)
             for j, name in enumerate(goal.names)
         }
-        strength = _explained(codes[goal.known], goal.weighed[goal.known], len(labels))
-    return Bars(column.name, kind, labels, rows, lines, column.n_missing, strength, ends, is_target)
+        strength, p_value = _explained(codes[goal.known], goal.weighed[goal.known], len(labels))
+    return Bars(column.name, kind, labels, rows, lines, column.n_missing, strength, ends, is_target, p_value)
 
 
 def _number_bins(column: ColumnView) -> tuple[Longs, list[str], tuple[str, str] | None]:
@@ -323,9 +326,12 @@ def _number_bins(column: ColumnView) -> tuple[Longs, list[str], tuple[str, str] 
     if column.raw.form == "date":
         words = [str(np.datetime64(int(e), "s"))[:10] for e in edges]
     elif inner.size and len(edges) > 1 and np.allclose(np.diff(edges), 1.0) and (inner == np.floor(inner)).all():
-        return codes, [f"{(a + b) / 2:g}" for a, b in pairwise(edges)], None
+        names = [f"{(a + b) / 2:g}" for a, b in pairwise(edges)]
+        names[0] += " or less" if present[0] < edges[0] else ""
+        names[-1] += " or more" if present[-1] > edges[-1] else ""
+        return codes, names, None
     else:
-        words = [f"{e:.3g}" for e in edges]
+        words = next(w for d in range(3, 18) if len(set(w := [f"{e:.{d}g}" for e in edges])) == len(edges) or d == 17)
     names = [f"{a} to {b}" for a, b in pairwise(words)]
     return codes, names, (words[0], words[-1])
 
@@ -366,20 +372,25 @@ def _means(codes: Longs, values: Floats, n: int, is_share: bool, level: float) -
     return np.stack([mean, low, high], axis=1)
 
 
-def _explained(codes: Longs, values: Floats, n: int) -> float:
-    """1 - (within / (rows - bars)) / (total / (rows - 1)): the share of the variance between the bars, corrected."""
+def _explained(codes: Longs, values: Floats, n: int) -> tuple[float, float]:
+    """1 - (within / (rows - bars)) / (total / (rows - 1)): the share of the variance between the bars, corrected; and
+    the p-value of none (F; of k classes with k - 1 times the degrees of freedom, Light and Margolin 1971).
+    """
     rows = np.bincount(codes, minlength=n).astype(np.float64)
     used, size = int((rows > 0).sum()), len(codes)
     if size <= used or used == 0:
-        return float("nan")
+        return float("nan"), float("nan")
     whole = float(((values - values.mean(axis=0)) ** 2).sum())
     within = 0.0
     for column in values.T:
         mean = np.bincount(codes, weights=column, minlength=n) / np.maximum(rows, 1)
         within += float(((column - mean[codes]) ** 2).sum())
     if whole <= 0 or not np.isfinite(whole):
-        return float("nan")
-    return max(0.0, 1 - (within / (size - used)) / (whole / (size - 1)))
+        return float("nan"), float("nan")
+    lines = max(1, int((values.max(axis=0) > values.min(axis=0)).sum()) - 1)
+    ratio = (whole - within) * (size - used) / (within * max(used - 1, 1)) if within > 0 else np.inf
+    p_value = f_test("bars", ratio, lines * (used - 1), lines * (size - used)).p_value
+    return max(0.0, 1 - (within / (size - used)) / (whole / (size - 1))), p_value
 
 
 def _gaps(view: View) -> pd.DataFrame:

@@ -15,6 +15,7 @@ from importlib import resources
 from string import Template
 from typing import Any
 
+from tilth.data.kinds import level_key
 from tilth.report.render import cell_text, printable
 from tilth.serve.schema import Field
 from tilth.serve.service import Service
@@ -98,14 +99,14 @@ def _control(f: Field, key: str, value: str) -> Html:
         control = fill("number", key=key, value=value)
     elif is_menu:
         hint = "from low to high" if f.ordered else ""
-        texts = [str(v) for v in f.levels]
+        texts = [level_key(v) for v in f.levels]
         extra = [value] if value and value not in texts else []
         options = joined(_option(t, t == value) for t in (*texts, *extra))
         control = fill("menu", key=key, options=options, none="(missing)" if f.nullable else "(choose)")
     elif f.takes == "level":
         hint = f"one of {len(f.levels)} values"
         control = fill(
-            "typed", key=key, value=value, options=joined(_option(v, False) for v in f.levels[:_SUGGESTIONS])
+            "typed", key=key, value=value, options=joined(_option(level_key(v), False) for v in f.levels[:_SUGGESTIONS])
         )
     elif f.takes == "date":
         hint = "year-month-day"
@@ -117,7 +118,9 @@ def _control(f: Field, key: str, value: str) -> Html:
 
 
 def _option(text: Any, chosen: bool) -> Html:
-    return fill("chosen_option" if chosen else "option", text=text)
+    # What is sent back must be the level to the last character, so only the text to be read is made printable.
+    value = Html(html.escape(str(text), quote=True))
+    return fill("chosen_option" if chosen else "option", value=value, text=text)
 
 
 def answer_part(service: Service, told: Mapping[str, Any]) -> Html:

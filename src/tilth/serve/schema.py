@@ -69,6 +69,11 @@ class Field:
         """The levels, by their keys."""
         return frozenset(map(level_key, self.levels))
 
+    @functools.cached_property
+    def has_numbers(self) -> bool:
+        """Whether some levels are numbers."""
+        return any(type(v) in (int, float) for v in self.levels)
+
     @property
     def has_range(self) -> bool:
         """Whether training has shown a smallest and a largest number."""
@@ -106,12 +111,17 @@ class Field:
         text = cell.strip()
         if self.takes == "text":
             return cell
+        if self.takes == "level" and cell in self.known:
+            return cell  # spaces belong to a level that training had with them
         if text in missing and text not in self.known:
             return None
         if self.takes == "number" and len(text) <= _LONGEST:
             number = parse_number(text)
             return text if number is None else None if math.isnan(number) else number
         if self.takes == "level" and text not in self.known:
+            number = parse_number(text) if len(text) <= _LONGEST and self.has_numbers else None
+            if number is not None and level_key(number) in self.known:
+                return level_key(number)  # "1.0" is the level 1
             return _BOOLEANS.get(text, text)
         return text
 

@@ -12,12 +12,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from tilth.lifecycle.monitor import Reference, Watcher
+from tilth.lifecycle.monitor.cells import short_level
 from tilth.serve.answers import REASONS, Answerer, background_of
 from tilth.serve.limits import Limits
 from tilth.serve.metrics import Metrics
 from tilth.serve.payload import Content, cells_of, row_of, rows_of
 from tilth.serve.refusal import Refusal
-from tilth.serve.schema import Fields, Rows, fields_of
+from tilth.serve.schema import Field, Fields, Rows, fields_of
 
 log = logging.getLogger("tilth.serve")
 #: Rows gathered before they are compared with those of training, which costs more per call than per row.
@@ -117,8 +118,8 @@ class Watch:
         if self._watcher is None:
             return
         with self._lock:
-            for name, values in rows.values.items():
-                self._waiting[name].extend(values)
+            for f in self._fields.fields:
+                self._waiting[f.name].extend(_bounded(f, v) for v in rows.values[f.name])
             self._n += rows.n
             if self._n >= _WATCHED_TOGETHER:
                 self._flush()
@@ -140,6 +141,13 @@ class Watch:
         with self._lock:
             self._flush()
             return None if self._watcher is None else self._watcher.result().to_dict()
+
+
+def _bounded(f: Field, value: Any) -> Any:
+    """A value that may wait long: a text of megabytes is not kept."""
+    if type(value) is not str:
+        return value
+    return short_level(value) if f.takes == "level" else value.strip()
 
 
 def _json(answer: dict[str, Any]) -> bytes:

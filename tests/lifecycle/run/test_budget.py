@@ -1,6 +1,8 @@
 """Time and patience: clocks are replaced, nothing here measures."""
 
+import contextlib
 import io
+import signal
 
 import pytest
 
@@ -76,6 +78,22 @@ def test_ctrl_c_keeps_what_is_done_and_still_gives_a_model_and_a_report(stages, 
     assert found.skipped["learning"] == "the run was interrupted"
     assert found.files["report.html"].exists()
     assert "interrupted" in found.sections()[0].text
+
+
+def test_ctrl_c_that_a_stage_has_dealt_with_itself_is_heard_all_the_same(stages, quick):
+    def swallows(run: Run):
+        with contextlib.suppress(KeyboardInterrupt):  # as a search does, which keeps its tries
+            signal.raise_signal(signal.SIGINT)
+        assert run.clock.left == 0.0
+        return []
+
+    before = signal.getsignal(signal.SIGINT)
+    stages(candidates=swallows)
+    found = run("iris", **quick)
+    assert found.interrupted
+    assert found.model is not None
+    assert "tuning" in found.skipped
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_ctrl_c_twice_ends_at_once(stages, quick):

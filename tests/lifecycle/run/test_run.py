@@ -7,8 +7,11 @@ import pytest
 
 import tilth
 from tilth.data.datasets import load
+from tilth.data.kinds import ordinal
 from tilth.errors import SchemaError
 from tilth.lifecycle.run import SCHEMA, run
+from tilth.lifecycle.run.record import same_label
+from tilth.lifecycle.run.replay import replay_run
 from tilth.lifecycle.source import SourceError
 
 STEPS = [
@@ -311,3 +314,65 @@ def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path):
     (tmp_path / "taken").write_text("a file")
     with pytest.raises(SourceError, match="Cannot write the results"):
         run("weather", out=tmp_path / "taken")
+
+
+def test_dates_written_as_text_are_used_by_run_predict_and_script(tmp_path, quick):
+    rng = np.random.default_rng(0)
+    days = pd.date_range("2020-01-01", periods=400).strftime("%Y-%m-%d")
+    summer = pd.to_datetime(days).month.isin([6, 7, 8])
+    frame = pd.DataFrame(
+        {"day": days, "x": rng.normal(size=400), "y": np.where(rng.random(400) < 0.15, ~summer, summer)}
+    )
+    frame.to_csv(tmp_path / "visits.csv", index=False)
+    found = run(tmp_path / "visits.csv", "y", out=tmp_path / "out", trust=["day"], **quick)
+    assert found.schema["day"].expand_date
+    assert found.question.dated == ("day",)
+    texts, dates = frame.drop(columns="y"), frame.drop(columns="y").assign(day=pd.to_datetime(frame["day"]))
+    np.testing.assert_array_equal(found.model.predict(texts), found.model.predict(dates))
+    with pytest.raises(SchemaError, match="'day' held dates in training and holds '31/12/2020' now"):
+        found.model.predict(texts.assign(day="31/12/2020"))
+    assert "rows['day'] = rows['day'].astype('datetime64[s]')" in (tmp_path / "out" / "train.py").read_text()
+
+
+def test_groups_and_time_together_tear_no_group(quick):
+    rng = np.random.default_rng(1)
+    person, year = rng.integers(0, 60, 500), rng.integers(2001, 2013, 500)
+    frame = pd.DataFrame({"person": person, "year": year, "x": rng.normal(size=500)})
+    frame["y"] = np.where(frame["x"] + rng.normal(size=500) > 0, "a", "b")
+    division = run(frame, "y", groups="person", time="year", **quick).division
+    assert not set(person[division.rows]) & set(person[division.test])
+    assert year[division.rows].max() <= year[division.test].min()
+
+
+def test_costs_under_which_never_yes_is_cheapest_still_end_in_a_report(tmp_path, quick):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=400), "z": rng.normal(size=400)})
+    frame["y"] = np.where(rng.random(400) < 0.12, "yes", "no")
+    found = run(frame, "y", out=tmp_path, metric="AUC", **quick)
+    assert (tmp_path / "report.html").exists()
+    assert found.metric.name == "AUC"
+
+
+@pytest.mark.parametrize(
+    ("said", "labels", "meant"), [("1", [0.0, 1.0], 1.0), ("true", [False, True], True), ("x", ["a", "b"], None)]
+)
+def test_the_positive_class_is_found_as_it_is_meant(said, labels, meant):
+    assert same_label(said, labels) is meant or same_label(said, labels) == meant
+
+
+def test_a_trusted_column_is_no_danger_any_more(quick):
+    found = run("credit_dirty", kinds={"sent_to_collections": "nominal"}, trust=["sent_to_collections"], **quick)
+    assert not any(f.code == "Q504" for f in found.unsettled())
+
+
+def test_models_that_were_asked_for_and_cannot_be_tried_are_told(quick):
+    frame = pd.DataFrame({"x": np.sin(np.arange(60.0)).round(2), "y": np.linspace(-3.5, 4.2, 60)})
+    with pytest.raises(SourceError, match=r"None of the models .* can be tried\. PoissonRegressor: for"):
+        run(frame, "y", models=["PoissonRegressor"], budget=None)
+
+
+def test_kinds_given_as_values_survive_the_manifest(tmp_path, quick):
+    frame = pd.DataFrame({"size": ["s", "m", "l"] * 40, "x": np.arange(120.0), "y": ["a", "b"] * 60})
+    found = run(frame, "y", kinds={"size": ordinal("s", "m", "l")}, out=tmp_path, **quick)
+    assert found.options.to_dict()["kinds"] == {"size": ["s", "m", "l"]}
+    assert replay_run(tmp_path, frame).same

@@ -7,6 +7,7 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
+from tilth.data.dates import dates_of
 from tilth.data.kinds import level_key
 from tilth.data.numbers import parse_number
 from tilth.data.table import RawColumn
@@ -37,6 +38,10 @@ def seconds_of(column: RawColumn) -> tuple[Floats, int]:
     if column.form == "date":
         values = column.values.astype("datetime64[s]")
         return np.where(np.isnat(values), np.nan, values.astype(np.int64).astype(np.float64)), 0
+    if column.form in ("text", "level"):
+        found, wrong = dates_of(column.levels, column.values)
+        unread = np.isin(column.values, [i for i, v in enumerate(column.levels) if v in set(wrong)])
+        return np.where(np.isnat(found), np.nan, found.astype(np.int64).astype(np.float64)), int(unread.sum())
     gone = np.isnan(column.values) if column.values.dtype.kind == "f" else np.asarray(column.values) < 0
     gone = np.zeros(len(gone), dtype=bool) if column.form == "integer" else gone
     return np.full(len(column.values), np.nan), int((~gone).sum())

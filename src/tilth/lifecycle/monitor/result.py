@@ -106,10 +106,11 @@ class Monitoring:
                 else f"{count(self.n_rows, 'row')} are too few to tell more."
             )
         elif not said:
-            said.append(
-                f"No change seen in {count(total, 'column')} of {count(self.n_rows, 'new row')}; a large one would "
-                "have been."
-            )
+            unknown = [str(n) for n in self.columns.loc[self.columns["state"] == "shares not known", "column"]]
+            sure = "a large one would have been"
+            if unknown:
+                sure = f"of {listed(unknown, 3)} only range, levels and missing cells could be compared"
+            said.append(f"No change seen in {count(total, 'column')} of {count(self.n_rows, 'new row')}; {sure}.")
         return " ".join(said)
 
     def frame(self) -> pd.DataFrame:
@@ -238,8 +239,11 @@ def judge(reference: Reference, n_rows: int, tallies: dict[str, Tally], extra: l
         state = (
             "changed" if changed else "too few to tell" if blind else "slightly changed" if own else "no change seen"
         )
-        if state == "too few to tell" and not one.known.knows_shares:
-            state = "shares not known"
+        # One slice or level holds all rows of both tables: more rows would not tell more.
+        single = one.change.dof == 0 and one.m > 0 and one.n > 0
+        if state == "too few to tell" and (single or not one.known.knows_shares):
+            constant = one.known.has_levels or one.known.low == one.known.high
+            state = "no change seen" if single and one.known.knows_shares and constant else "shares not known"
         elif state == "too few to tell":
             few.append(one.known.name)
         rows.append(_row(one, detectable, state))
@@ -272,8 +276,9 @@ def _row(one: _Compared, detectable: float, state: str) -> dict[str, Any]:
 
 def _compare(known: ColumnReference, tally: Tally, m_rows: int, n_rows: int) -> _Compared:
     m, n = m_rows - known.n_missing, n_rows - tally.n_missing
-    shares = (known.n_missing / max(m_rows, 1), tally.n_missing / max(n_rows, 1))
-    p = {"missing": same_share(known.n_missing, m_rows, tally.n_missing, n_rows)}
+    gone = tally.n_missing - tally.n_unreadable  # what cannot be read is told by itself
+    shares = (known.n_missing / max(m_rows, 1), gone / max(n_rows, 1))
+    p = {"missing": same_share(known.n_missing, m_rows, gone, n_rows)}
     after = tally.counts.astype(np.float64)
     unlisted = int(tally.counts[-1]) if known.has_levels else 0
     change = Change()

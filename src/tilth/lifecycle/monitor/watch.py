@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilth.data.kinds import level_key
+from tilth.data.numbers import parse_number
 from tilth.data.reading import read
 from tilth.data.schema import Schema
 from tilth.data.table import RawColumn, RawTable
@@ -122,12 +124,17 @@ def _count(column: ColumnReference, cells: RawColumn | None, n_rows: int) -> Tal
     if column.has_levels:
         codes, names = levels_of(cells)
         place = {level: i for i, level in enumerate(column.levels)}
-        lookup = np.array([place.get(name, len(place)) for name in names], dtype=np.int64)
+        if cells.form in ("number", "integer"):
+            # As models read them: the number 7 is the level "007".
+            numbers = {level_key(n): i for v, i in place.items() if (n := parse_number(v)) is not None}
+            place = numbers | place
+        other = len(column.levels)
+        lookup = np.array([place.get(name, other) for name in names], dtype=np.int64)
         rows = np.bincount(codes[codes >= 0], minlength=len(names))
         np.add.at(tally.counts, lookup, rows)
         tally.n_missing = int((codes < 0).sum())
         # All of them: which are remembered is decided where chunks come together, so that cuts do not matter.
-        tally.unlisted = {name: int(k) for name, k, i in zip(names, rows, lookup, strict=True) if i == len(place)}
+        tally.unlisted = {name: int(k) for name, k, i in zip(names, rows, lookup, strict=True) if i == other}
         return tally
     values, tally.n_unreadable = numbers_of(cells) if column.kind == "numeric" else seconds_of(cells)
     present = values[~np.isnan(values)]

@@ -14,7 +14,7 @@ from typing import Any
 
 from tilth.base import Section
 from tilth.errors import TilthWarning
-from tilth.lifecycle.run.asked import note_asked
+from tilth.lifecycle.run.asked import note_asked, require_run
 from tilth.lifecycle.run.clock import Clock
 from tilth.lifecycle.run.live import Live
 from tilth.lifecycle.run.options import BUDGET, TEST_SIZE, TRIALS, options
@@ -90,11 +90,14 @@ def run(
     clock = Clock(wishes.budget, began=started)
     folder = None if out is None and resume is None else Path(str(resume if resume is not None else out))
     if folder is not None:
+        if resume is not None:
+            require_run(folder)
         require_folder(folder)
         if resume is None:
             note_asked(folder, source, target, wishes)
     with ExitStack() as stack:
         live = stack.enter_context(Live(clock)) if progress else None
+        stack.enter_context(clock.stoppable())
         this = Run(prepare(source, target, wishes), wishes, clock, folder=folder, resume=resume is not None)
         if live is not None:
             this.say = live.say
@@ -107,6 +110,14 @@ def run(
                 live.begin("report")
             this.save(folder)
     return this
+
+
+def _interrupt(run: Run, stage: Stage) -> None:
+    """Finish with what is done; before Zero-R has a score there is nothing."""
+    if run.contest is None or "Zero-R" not in run.contest.entries or not run.contest.entries["Zero-R"].done:
+        raise KeyboardInterrupt
+    run.interrupted = True
+    run.say(stage.name, "interrupted: finishing with what is done (Ctrl-C again to stop at once)")
 
 
 def _make(stage: Stage, run: Run) -> None:
@@ -123,11 +134,12 @@ def _make(stage: Stage, run: Run) -> None:
             # What fits have to say is kept with their scores and told among the doubts, once.
             warnings.simplefilter("ignore", TilthWarning)
             run.pages.extend(list(stage.make(run)))
+        if run.clock.stopped and not run.interrupted:  # the stage has kept what it had
+            _interrupt(run, stage)
     except KeyboardInterrupt:
-        if run.interrupted or run.contest is None or not run.contest.entries["Zero-R"].done:
+        if run.interrupted:
             raise
-        run.interrupted = True
-        run.say(stage.name, "interrupted: finishing with what is done (Ctrl-C again to stop at once)")
+        _interrupt(run, stage)
         if stage.needed and stage.name != "baselines":
             run.pages.extend(list(stage.make(run)))
     except Exception as error:

@@ -24,14 +24,19 @@ def note_asked(folder: Path, source: Any, target: str | None, wishes: Options) -
     write_whole(folder / WORK / _NAME, json.dumps(plain(told), indent=1) + "\n")
 
 
+def require_run(folder: Path) -> None:
+    """Refuse a folder in which no run was begun."""
+    if not (folder / WORK / _NAME).is_file():
+        raise SourceError(f"{folder} holds no run to go on with; `tilth run --out {folder}` begins one.")
+
+
 def asked_before(folder: str | Path) -> tuple[str, str | None, dict[str, Any]]:
     """Source, target and options of the run in a folder."""
     path = Path(folder) / WORK / _NAME
+    require_run(Path(folder))
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
         found = told["schema"], told["source"], told["target"], dict(told["options"])
-    except FileNotFoundError:
-        raise SourceError(f"{folder} holds no run to go on with; `tilth run --out {folder}` begins one.") from None
     except (UnicodeDecodeError, ValueError, KeyError, TypeError):
         raise SourceError(f"{path} cannot be read: give the table and the options again.") from None
     if found[0] != _SCHEMA:

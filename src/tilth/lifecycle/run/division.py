@@ -15,6 +15,8 @@ from tilth.lifecycle.run.question import Question, members, moments
 
 #: Outer folds of few and of more rows, from how many rows on the fewer do, and from how many on one holdout does.
 FOLDS, FEW_FOLDS, MORE_ROWS, MANY_ROWS = 5, 3, 10_000, 50_000
+#: Different times that are needed to hold some back and still have folds.
+FEWEST_MOMENTS = 4
 #: Inner folds, and from how many rows on one holdout chooses parameters as well.
 INNER_FOLDS, MANY_INNER_ROWS = 3, 5_000
 
@@ -51,17 +53,22 @@ def divide(question: Question, wishes: Options) -> Division:
         table, question.target, task=task, kinds=question.kinds or None, groups=groups, time=time, owner="run"
     )
     every = np.arange(whole.n_rows)
-    test, held = every[:0], "no rows"
-    if wishes.test_size > 0 and whole.n_rows >= LEAST_ROWS_FOR_TEST:
+    rows, test, held = every, every[:0], ""
+    moments_left = FEWEST_MOMENTS if time is None else len(np.unique(time))
+    if wishes.test_size == 0:
+        held = "no test was asked for"
+    elif whole.n_rows < LEAST_ROWS_FOR_TEST:
+        held = f"{whole.n_rows} rows are too few to hold some back"
+    elif moments_left < FEWEST_MOMENTS:
+        held = f"there are only {moments_left} different times"
+    else:
         splits = make_splits(
             "holdout", whole.target, task=task, test_size=wishes.test_size, groups=groups, time=time, seed=wishes.seed
         )
         # Every class must be learned from: rare ones stay among the rows that choose.
-        test, held = splits.parts[0].test, splits.name
+        rows, test, held = splits.parts[0].train, splits.parts[0].test, splits.name
         if whole.classes is not None and len(np.unique(whole.target[splits.parts[0].train])) < len(whole.classes):
-            test = every[:0]
-            held = "no rows: a class would have been held back whole"
-    rows = np.setdiff1d(every, test)
+            rows, test, held = every, every[:0], "a class would have been held back whole"
     develop = whole.subset(rows) if len(test) else whole
     outer = _outer(develop, wishes)
     one = outer.kind == "holdout" or develop.n_rows >= MANY_INNER_ROWS
@@ -76,9 +83,9 @@ def _outer(problem: Problem, wishes: Options) -> Splits:
     most = problem.n_rows
     if problem.groups is not None:
         most = len(np.unique(problem.groups))
-    elif problem.time is not None:
-        most = len(np.unique(problem.time)) - 1
-    elif problem.task == "classification":
+    if problem.time is not None:
+        most = min(most, len(np.unique(problem.time)) - 1)
+    elif problem.groups is None and problem.task == "classification":
         present = np.bincount(problem.target)
         most = max(2, int(present[present > 0].min()))
     usual = 10 if problem.n_rows < 100 else FOLDS if problem.n_rows < MORE_ROWS else FEW_FOLDS

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
+from tilth.data.kinds import Kind
 from tilth.evaluate.search.budget import seconds_of
 
 TASKS = ("classification", "regression")
@@ -42,7 +43,15 @@ class Options:
 
     def to_dict(self) -> dict[str, Any]:
         """The wishes as JSON-ready data."""
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+        told = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in told.items()}
+
+
+def _kind_told(kind: Any) -> Any:
+    """A kind as a caller would write it: a word, or the levels of an order."""
+    if not isinstance(kind, Kind):
+        return kind
+    return list(kind.levels) if kind.name == "ordinal" else kind.name
 
 
 def options(
@@ -64,9 +73,9 @@ def options(
     if task is not None and task not in TASKS:
         raise ValueError(f"run: task must be one of {', '.join(map(repr, TASKS))} or None; got {task!r}.")
     if metric is not None:
-        from tilth.evaluate.table import chosen_metrics
+        from tilth.evaluate.metrics import metric as known
 
-        chosen_metrics(metric, task or "classification")  # an unknown name is told now
+        known(metric, task=task)  # an unknown name is told now
     if isinstance(trials, bool) or not isinstance(trials, int) or trials < 1:
         raise ValueError(f"run: trials must be a whole number of at least 1; got {trials!r}.")
     if folds is not None and (isinstance(folds, bool) or not isinstance(folds, int) or folds < 2):
@@ -75,7 +84,8 @@ def options(
         raise ValueError(f"run: test_size is a share of the rows, from 0 (no test) to below 1; got {test_size!r}.")
     return Options(
         task=task, metric=metric, costs=_costs(costs), sensitive=_names(sensitive), models=_models(_names(models)),
-        trust=_names(trust), kinds=dict(kinds or {}), budget=None if budget is None else seconds_of(budget),
+        trust=_names(trust), kinds={n: _kind_told(k) for n, k in (kinds or {}).items()},
+        budget=None if budget is None else seconds_of(budget),
         trials=trials, folds=folds, test_size=float(test_size), **others,
     )  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tilth.base.columns import take_rows
 from tilth.base.target import split_target
+from tilth.data.dates import all_dates, dates_of
 from tilth.data.kinds import Kind
 from tilth.data.reading import read
 from tilth.data.table import RawColumn, RawTable
@@ -44,6 +45,8 @@ class Question:
     card: Card | None = None
     #: The file the table was read from, None for tables of other origin.
     path: Path | None = None
+    #: Columns of texts that were read as dates.
+    dated: tuple[str, ...] = ()
 
 
 def prepare(source: Any, target: str | None, wishes: Options) -> Question:
@@ -70,6 +73,7 @@ def prepare(source: Any, target: str | None, wishes: Options) -> Question:
         require_column(table.names, name, "one whose kind is given")
     notes = list(given.notes)
     table = _labelled(table, target, notes)
+    table, dated = _with_dates(table, {*told, target, *(n for n in (wishes.time, wishes.groups) if n)})
     for column in table.columns:
         if column.form == "date" and column.name not in told and column.name != target:
             told[column.name] = "date"
@@ -87,7 +91,19 @@ def prepare(source: Any, target: str | None, wishes: Options) -> Question:
     else:
         reason = "as told"
     _refuse_hopeless(table, target, task)
-    return Question(given.name, table, target, task, reason, told, notes, given.card, _path(source))
+    return Question(given.name, table, target, task, reason, told, notes, given.card, _path(source), dated)
+
+
+def _with_dates(table: RawTable, settled: set[str]) -> tuple[RawTable, tuple[str, ...]]:
+    """The table with texts that are all dates read as dates, where their use is not settled; and which these are."""
+    columns, found = [], []
+    for column in table.columns:
+        if column.form == "text" and column.name not in settled and all_dates(column.levels):
+            moments, _ = dates_of(column.levels, column.values)
+            column = replace(column, values=moments, form="date", levels=[])
+            found.append(column.name)
+        columns.append(column)
+    return RawTable(columns, table.n_rows, table.named, None, table.native) if found else table, tuple(found)
 
 
 def _path(source: Any) -> Path | None:
@@ -129,7 +145,11 @@ def moments(column: RawColumn) -> NDArray[Any]:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # that the form of the times must be guessed
-                parsed = pd.to_datetime(pd.Series(list(column.levels)))
+                words = pd.Series(list(column.levels))
+                try:
+                    parsed = pd.to_datetime(words)
+                except ValueError:  # 31/12/2020
+                    parsed = pd.to_datetime(words, dayfirst=True)
         except (ValueError, TypeError):
             raise SchemaError(
                 f"The time column {column.name!r} holds words such as {column.levels[0]!r}, which are no times."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.base import Section
+from tilth.data.kinds import level_key
 from tilth.evaluate.answers import Answers
 from tilth.evaluate.compare import Comparison
 from tilth.evaluate.intervals import Interval
@@ -30,6 +31,15 @@ if TYPE_CHECKING:
     from tilth.data.schema import Schema
 
 SCHEMA = "tilth.run/1"
+
+
+def same_label(said: Any, labels: Sequence[Any]) -> Any:
+    """The class that somebody means: 1 is 1.0, and "true" is True; None where there is none."""
+    for same in (str, level_key, lambda label: level_key(label).lower()):
+        found = [label for label in labels if same(label) == same(said)]
+        if len(found) == 1:
+            return found[0]
+    return None
 
 
 @dataclass(eq=False)
@@ -76,6 +86,8 @@ class Run:
     contest: Contest | None = None
     scores: Comparison | None = None
     chosen: str | None = None
+    #: Why that one.
+    why: str = ""
     test: Scores | None = None
     witness: Witness | None = None
     curve: Any = None
@@ -128,12 +140,13 @@ class Run:
 
     def metrics(self) -> tuple[Metric, ...]:
         """The measure that was asked for, then the usual ones."""
+        from tilth.evaluate.metrics import metric
         from tilth.evaluate.table import chosen_metrics
 
         usual = chosen_metrics(None, self.task)
         if self.options.metric is None:
             return usual
-        (asked,) = chosen_metrics(self.options.metric, self.task)
+        asked = metric(self.options.metric, task=self.task)
         return (asked, *(m for m in usual if m.name != asked.name))
 
     @property
@@ -147,7 +160,7 @@ class Run:
             return None
         labels = classes.tolist()
         if self.options.positive is not None:
-            return next(c for c in labels if str(c) == str(self.options.positive))
+            return same_label(self.options.positive, labels)
         counts = np.bincount(self.division.whole.target, minlength=2)
         return labels[0] if counts[0] < counts[1] else labels[1]
 
@@ -209,9 +222,11 @@ class Run:
         """Serious findings that were not dealt with."""
         dealt = {r.code for r in self.remedies}
         aside = {n for n, k in self.kinds.items() if k == "aside"}
+        settled = {"Q504": aside | set(self.options.trust)}
         found = self.profile.of("serious") if self.profile else []
         return [
-            f for f in found if f.code not in dealt and not (f.columns and aside.issuperset(f.columns))
+            f for f in found
+            if f.code not in dealt and not (f.columns and settled.get(f.code, aside).issuperset(f.columns))
         ]  # fmt: skip
 
     # -------------------------------------------------------------------------------------------------- speaking

@@ -75,6 +75,8 @@ EXPECTED = {digest!r}
 def main() -> None:
     given = sys.argv[1:]
     table = given[0] if given else TABLE
+    if table is None:
+        sys.exit("The run read no file: python train.py TABLE [MODEL]")
     path = Path(given[1] if len(given) > 1 else "model-rebuilt.tilth")
     rows = {reading}
 {steps}
@@ -96,7 +98,8 @@ def train_script(run: Run, made: Any, digest: str) -> str:
 
     bundled = run.question.card is not None
     names = sorted({*names_in(made), "save", "load_dataset" if bundled else "read_table"})
-    table = run.name if bundled or run.question.path is None else str(run.question.path)
+    path = run.question.path
+    table = run.name if bundled else None if path is None else str(path)
     steps = [f"    {line}" for line in _steps(run)]
     return _TEMPLATE.format(
         source=run.name.replace('"""', "'''").replace("\\", "/"), version=tilth.__version__,
@@ -109,6 +112,8 @@ def train_script(run: Run, made: Any, digest: str) -> str:
 def _steps(run: Run) -> Iterator[str]:
     """What was done to the rows before the fit."""
     yield "rows = rows[rows[TARGET].notna()]  # rows without an answer teach nothing"
+    for name in run.question.dated:
+        yield f"rows[{name!r}] = rows[{name!r}].astype('datetime64[s]')"
     for remedy in run.remedies:
         if remedy.code == "Q401":
             yield "rows = rows.drop_duplicates()  # copies would be learned from and tested on at once"

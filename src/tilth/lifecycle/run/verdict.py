@@ -15,14 +15,15 @@ def verdict(run: Run) -> Section:
     if run.scores is None or run.chosen is None:
         return Section("Verdict", "The run did not reach its scores.", light="bad")
     said = [_headline(run), _choice(run), _danger(run), _next(run)]
-    better = run.is_better and not run.unsettled()
-    light: Light = "good" if better else "bad" if run.unsettled() or not run.is_better else "warn"
+    light: Light = "bad" if run.unsettled() or not run.is_better else "warn" if _danger(run) else "good"
     return Section("Verdict", "\n\n".join(s for s in said if s), figure=run.scores.plot, light=light)
 
 
 def _headline(run: Run) -> str:
     name, score, base, gain = run.metric.name, run.score, run.baseline, run.gain
     where = run.witness.said if run.witness is not None else "over the folds"
+    if run.scores is not None and len(run.scores.scores) == 1:
+        return f"Only Zero-R, which looks at no column, was tried: {name} {base} {where}."
     if gain is None or score is None or base is None:
         return f"No model beats Zero-R, which looks at no column: {name} {base} {where}. What is predicted may not " \
                f"depend on these columns."  # fmt: skip
@@ -48,14 +49,11 @@ def _number(found: Interval) -> str:
 def _choice(run: Run) -> str:
     scores = run.standing.scores
     best = scores.best
-    if run.chosen == best:
+    if run.chosen == best and len(scores.scores) > 1:
         ties = [n for n in scores.ties if n != best]
         tied = f" It is not shown to be better than {listed(ties, 4)}." if ties else " It is better than all others."
         return f"Chosen: {run.model_name}, the best of {len(scores.scores)} models.{tied}"
-    return (
-        f"Chosen: {run.model_name}, the simplest of {len(scores.scores)} models within one standard error of the "
-        f"best ({best})."
-    )
+    return run.why
 
 
 def _danger(run: Run) -> str:

@@ -13,7 +13,7 @@ from tilth.lifecycle.source.encoding import Utf8
 from tilth.lifecycle.source.jsonlines import is_json, json_frame
 from tilth.lifecycle.source.names import unique_names
 from tilth.lifecycle.source.reader import by_library, empty, opened, parquet_file, read_source, table_of
-from tilth.lifecycle.source.signature import PARQUET, ZIP, Stream
+from tilth.lifecycle.source.signature import HEAD, PARQUET, ZIP, Stream
 from tilth.lifecycle.source.table import Source, SourceError
 
 #: Bytes read at a time, and the most that wait for the end of a chunk.
@@ -38,10 +38,17 @@ def read_chunks(source: str | Path, rows: int = CHUNK_ROWS, *, text: Collection[
         head = stream.peek()
         if head.startswith(PARQUET):
             yield from _parquet(stream, rows)
-        elif head.startswith(ZIP) or is_arff(head) or head.lstrip().startswith(b"["):
+        elif head.startswith(ZIP) or _is_whole(stream):
             yield from _cut(table_of(stream), rows)
         else:
             yield from _text(stream, rows, text)
+
+
+def _is_whole(stream: Stream) -> bool:
+    """Whether a text is ARFF, or one list of JSON, in whatever encoding; comments of ARFF may be long."""
+    head = stream.peek(1 << 20)
+    text = Utf8(head[:HEAD], stream.name).converted(head, last=True)
+    return is_arff(text) or text.lstrip().startswith(b"[")
 
 
 def _cut(whole: Source, rows: int) -> Iterator[Source]:
@@ -54,12 +61,12 @@ def _parquet(stream: Stream, rows: int) -> Iterator[Source]:
     file = parquet_file(stream)
     kept = [n for n in file.schema_arrow.names if not n.startswith("__index_level_")]  # row labels without a name
     notes: list[str] = []
-    names = unique_names(kept, notes)
+    names = unique_names([n.strip() for n in kept], notes)
     if not file.metadata.num_rows:
         raise SourceError(f"{stream.name} has no rows.")
     with by_library(stream.name, "parquet"):
         for batch in file.iter_batches(batch_size=rows, columns=kept):
-            frame = batch.to_pandas(ignore_metadata=True)
+            frame = batch.to_pandas(ignore_metadata=True, integer_object_nulls=True)
             frame.columns = names
             yield Source(frame, stream.name, notes)
             notes = []
@@ -125,16 +132,21 @@ class _Waiting:
 
 def _json_lines(waiting: _Waiting, rows: int) -> Iterator[Source]:
     name, before = waiting.stream.name, 0
+    known: dict[str, None] = {}
     for block in waiting.blocks(rows, lambda text: text.rfind(b"\n") + 1):
         if block.strip():
-            yield Source(json_frame(block, name, before), name)
+            frame, notes = json_frame(block, name, before), list[str]()
+            frame.columns = unique_names([str(c).strip() for c in frame.columns], notes)
+            known |= dict.fromkeys(frame.columns)
+            # A key that no row of this piece has is missing in all of them.
+            yield Source(frame.reindex(columns=list(known)), name, notes)
         before += block.count(b"\n")
 
 
 def _delimited(waiting: _Waiting, rows: int, text: Collection[str]) -> Iterator[Source]:
     layout = Layout.of(waiting.text, waiting.stream.name)
     waiting.text = waiting.text[layout.start :]
-    before, decimals = layout.lines_before, Decimals()
+    before, decimals = layout.lines_before, Decimals(text)
     n_rows, blank = 0, b""
     for given in waiting.blocks(rows, layout.record_end):
         block = blank + given

@@ -179,7 +179,7 @@ def whole_frame(text: bytes, name: str, keep_text: Collection[str] = ()) -> tupl
     if frame.empty:
         raise SourceError(f"{name} has a header line but no rows below it.")
     notes = list(layout.notes)
-    return tidied(frame, layout, notes, Decimals()), notes
+    return tidied(frame, layout, notes, Decimals(keep_text)), notes
 
 
 def tidied(frame: pd.DataFrame, layout: Layout, notes: list[str], decimals: Decimals) -> pd.DataFrame:
@@ -199,6 +199,7 @@ class Decimals:
     points before is refused.
     """
 
+    text: Collection[str] = ()
     commas: set[str] = field(default_factory=set)
     points: set[str] = field(default_factory=set)
 
@@ -207,6 +208,8 @@ class Decimals:
         import pandas as pd
 
         for name in frame.columns:
+            if name in self.text:
+                continue
             if pd.api.types.is_numeric_dtype(frame[name]) or pd.api.types.is_bool_dtype(frame[name]):
                 if frame[name].dtype.kind == "f" and (frame[name] % 1 > 0).any():
                     self.points.add(name)
@@ -274,6 +277,7 @@ def _delimiter(text: bytes, notes: list[str]) -> str:
 
 def _rows(text: bytes, delimiter: str, strict: bool = False) -> Any:
     """A csv reader that reads as pandas will."""
+    csv.field_size_limit(max(csv.field_size_limit(), 1 << 30))  # pandas has no such limit
     lines = io.TextIOWrapper(io.BytesIO(text), encoding="utf-8", errors="replace", newline="\n")
     return csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=strict)
 

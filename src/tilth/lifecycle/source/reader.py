@@ -142,7 +142,9 @@ def parquet(stream: Stream, seconds: float | None = None, rows: int | None = Non
         frame, total = sample.row_groups(opened_file, seconds, rows)
         if any(frame.index.names):  # pandas keeps named row labels beside the columns; they are data
             frame = frame.reset_index()
-    return sample.noted(_named(frame.reset_index(drop=True), stream.name, []), total, "spread over the file")
+    groups = opened_file.num_row_groups
+    how = "the first ones" if groups == 1 else f"the first ones of each of {min(groups, sample.BLOCKS)} row groups"
+    return sample.noted(_named(frame.reset_index(drop=True), stream.name, []), total, how)
 
 
 def parquet_file(stream: Stream) -> Any:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 #: What is read first, to see how long the rest would take; smaller files are read whole without a thought.
 HEAD_BYTES = 1 << 21
-#: Places of the file that blocks are read from, and the least worth reading at a place.
-BLOCKS, BLOCK_BYTES = 64, 1 << 15
+#: Places of the file that blocks are read from.
+BLOCKS = 64
 #: Never read less of a file than this many rows, and measure no more of a parquet file than that many.
 FEWEST_ROWS, MEASURED_ROWS = 1000, 20_000
 
@@ -100,13 +100,13 @@ class _Start:
             limits.append(seconds / max(seconds_per_byte(self.layout, self.rows), 1e-12))
         if rows is not None:
             limits.append((1.2 * rows + 2 * BLOCKS) * per_row)  # each block loses the lines it cuts
-        return int(self.growth * max(min(limits), FEWEST_ROWS * per_row))
+        return int(self.growth * max(min(limits), (FEWEST_ROWS + 2 * BLOCKS) * per_row))
 
     def source(self, rows: bytes, utf8: Utf8, text: Collection[str]) -> Source:
         """Rows of the file as a table."""
         notes = [*utf8.notes(), *self.layout.notes]
         frame = self.layout.frame(rows, text=text)
-        return Source(tidied(frame, self.layout, notes, Decimals()), self.name, notes)
+        return Source(tidied(frame, self.layout, notes, Decimals(text)), self.name, notes)
 
 
 def some_rows(stream: Stream, seconds: float | None, rows: int | None, text: Collection[str]) -> Source | None:
@@ -139,14 +139,13 @@ def _from_blocks(
     None where a line end is not the end of a row.
     """
     utf8 = Utf8(b"", start.name, counts_lines=False)
-    n_blocks = int(np.clip(wanted // BLOCK_BYTES, 1, BLOCKS))
-    edges = np.linspace(HEAD_BYTES, size, n_blocks)
-    length = min(wanted // n_blocks, size // n_blocks)
-    pieces = [start.rows[: start.rows.rfind(b"\n", 0, length) + 1]]
+    length = min(wanted, size) // BLOCKS
+    first = max(int(length / max(start.growth, 1.0)) - start.layout.start, 0)
+    pieces = [start.rows[: start.rows.rfind(b"\n", 0, first) + 1]]
     used = len(pieces[0])
-    for low, high in zip(edges[:-1].astype(np.int64), edges[1:].astype(np.int64), strict=True):
-        stream.handle.seek(int(low))
-        data = stream.handle.read(min(length, int(high - low)))
+    for low in np.linspace(0, size, BLOCKS + 1)[1:-1].astype(np.int64).tolist():
+        stream.handle.seek(low)
+        data = stream.handle.read(length)
         data = data[data.find(b"\n") + 1 : data.rfind(b"\n") + 1]
         piece = utf8.converted(data, last=True)
         if not has_one_line_rows(piece) or not start.layout.is_regular(piece):

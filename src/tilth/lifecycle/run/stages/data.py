@@ -11,9 +11,10 @@ from tilth.base.declare import Light
 from tilth.base.target import split_target
 from tilth.data.convert import plan
 from tilth.data.infer import infer
+from tilth.errors import SchemaError
 from tilth.lifecycle.run import remedies
 from tilth.lifecycle.run.division import divide
-from tilth.lifecycle.run.record import Run
+from tilth.lifecycle.run.record import Run, same_label
 from tilth.models.catalogue import estimator_class
 from tilth.quality import profile
 from tilth.quality.finding import count, listed
@@ -112,21 +113,20 @@ def look(run: Run) -> Iterable[Section]:
 def divide_rows(run: Run) -> Iterable[Section]:
     """Rows that are held back, and folds of the others."""
     run.division = found = divide(run.question, run.options)
-    n, wishes = found.whole.n_rows, run.options
-    if wishes.positive is not None and run.task == "classification":
-        labels = (found.whole.classes if found.whole.classes is not None else np.array([])).tolist()
-        if str(wishes.positive) not in map(str, labels):
-            from tilth.errors import SchemaError
-
-            raise SchemaError(f"There is no class {wishes.positive!r} in {run.target!r}; there are {listed(labels)}.")
+    wishes = run.options
+    labels = [] if found.whole.classes is None else found.whole.classes.tolist()
+    if len(labels) != 2 and (wishes.costs or wishes.positive is not None):
+        what = f"{len(labels)} classes" if labels else "numbers"
+        raise SchemaError(f"Costs and a positive class are about two classes; {run.target!r} holds {what}.")
+    if wishes.positive is not None and same_label(wishes.positive, labels) is None:
+        raise SchemaError(f"There is no class {wishes.positive!r} in {run.target!r}; there are {listed(labels)}.")
     if len(found.test):
         held = (
             f"{count(len(found.test), 'row')} are held back and tested on once, at the end ({found.held}); the other "
             f"{len(found.rows)} choose the model by {found.outer.name}, with a search inside every part."
         )
     else:
-        why = "no test was asked for" if wishes.test_size == 0 else f"{count(n, 'row')} are too few to hold some back"
-        held = f"No rows are held back: {why}. The model is chosen and scored by {found.outer.name}."
+        held = f"No rows are held back: {found.held}. The model is chosen and scored by {found.outer.name}."
     kept = []
     if wishes.groups is not None:
         kept.append(f"Rows of the same {wishes.groups} are never torn apart.")

@@ -33,12 +33,17 @@ def model(run: Run) -> Iterable[Section]:
     run.clock.owed = 0.0
     n = run.question.table.n_rows
     held = " those held back among them," if run.test is not None else ""
+    cut = getattr(run.model, "threshold_", None)
+    moved = "" if cut is None else (
+        f" As the costs ask, it says {run.positive} from a score of {float(cut):.3g} on; accuracy and confusion above "
+        "are of the same model with the usual border, so its own differ: it makes the cheaper mistakes more often."
+    )  # fmt: skip
     run.say("model", f"{run.model_name} fitted on all {count(n, 'row')}")
     yield Section(
         "Model",
         f"{run.model_name} ({type(run.model).__name__}), fitted on all {count(n, 'row')},{held} after everything was "
         "chosen and scored. Its score on new rows is the estimate above; its score on its own training rows would be "
-        "optimistic.",
+        f"optimistic.{moved}",
         code=call_text(made),
         parts=_picture(run),
     )

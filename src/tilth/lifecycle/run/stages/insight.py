@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -135,6 +136,15 @@ def out_of_fold(run: Run) -> tuple[Answers, Any]:
     return Answers.join([a for a, _ in both]), np.concatenate([rows for _, rows in both])
 
 
+def decided(run: Run, answers: Answers) -> Answers:
+    """The answers as the saved model gives them: where costs were told, yes begins at the threshold they ask for."""
+    if not run.options.costs or run.threshold is None or answers.probability is None or answers.classes is None:
+        return answers
+    yes = answers.classes.tolist().index(run.positive)
+    said = answers.probability[:, yes] >= run.threshold.threshold.value
+    return replace(answers, given=np.where(said, yes, 1 - yes).astype(answers.given.dtype))
+
+
 def _cards(run: Run, wrong: Any) -> dict[str, Any] | None:
     """The strangest rows as cards, each with the reasons for its answer."""
     from tilth.explain import explain_rows
@@ -153,7 +163,8 @@ def _cards(run: Run, wrong: Any) -> dict[str, Any] | None:
         order = np.argsort(-np.abs(amounts), kind="stable")[:MOST_REASONS]
         cards.append({
             "title": f"Row {number}: {_STRANGE[frame['list'].iloc[i]]}",
-            "text": f"What each column adds to the {unit}.",
+            "text": f"What each column adds to the {unit}, by a model that has since learned from this row: it may "
+            "answer otherwise than the one that was wrong.",
             "light": "bad" if frame["list"].iloc[i] == "confident" else "warn",
             "facts": {c: _fact(frame[c].iloc[i]) for c in facts}, "cells": cells,
             "reasons": [{"column": told.columns[j], "value": cells[told.columns[j]], "amount": float(amounts[j])}
@@ -210,6 +221,8 @@ def decisions(run: Run) -> Iterable[Section]:
 
 def _slider(yes: Any, score: Any, chosen: float, name: str, costs: dict[str, float]) -> dict[str, Any]:
     """Counts of right and wrong answers at up to 200 thresholds."""
+    # Always and never yes have no finite threshold: the lowest score, and one above the highest, say the same.
+    chosen = float(np.clip(chosen, score.min(), score.max() + 1e-3))
     places = np.unique(np.quantile(score, np.linspace(0, 1, MOST_THRESHOLDS - 1)))
     at = np.unique(np.append(places, chosen))
     said = score[:, None] >= at[None, :]
@@ -217,7 +230,10 @@ def _slider(yes: Any, score: Any, chosen: float, name: str, costs: dict[str, flo
     return {
         "kind": "threshold", "thresholds": np.round(at, 6).tolist(), "tp": tp.tolist(), "fp": fp.tolist(),
         "fn": (yes.sum() - tp).tolist(), "tn": ((~yes).sum() - fp).tolist(), "n": len(yes), "chosen": chosen,
-        "positive": name, "cost": {"fp": costs.get("fp", 1.0), "fn": costs.get("fn", 1.0)},
+        "positive": name, "cost": {  # what a right answer costs only moves the zero
+            "fp": max(0.0, costs.get("fp", 1.0) - costs.get("tn", 0.0)),
+            "fn": max(0.0, costs.get("fn", 1.0) - costs.get("tp", 0.0)),
+        },
     }  # fmt: skip
 
 
@@ -229,6 +245,7 @@ def fairness(run: Run) -> Iterable[Section]:
     from tilth.evaluate.proxies import proxies
 
     answers, rows = out_of_fold(run)
+    answers = decided(run, answers)
     numbers = run.standing.division.rows[rows]
     table = run.question.table
     sensitive = {n: words_of(table.column(n))[numbers] for n in run.options.sensitive}
@@ -255,7 +272,7 @@ def doubts(run: Run) -> Iterable[Section]:
     contest, division, entry = at.contest, at.division, at.entry
     parts = []
     # The checks refit: with a model that is quick they say the same of the data.
-    checked = at.chosen if entry.fit_seconds < 0.05 else next(
+    checked = at.chosen if run.clock.budget is None or entry.fit_seconds < 0.05 else next(
         (n for n in ("Naive Bayes", "Ridge regression") if n in contest.entries and contest.entries[n].done), "Zero-R"
     )  # fmt: skip
     if run.clock.left > max(3.0, 60 * contest.entries[checked].fit_seconds):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 
 from tilth.base import Section
 from tilth.base.target import split_target
-from tilth.evaluate.compare import compare
+from tilth.evaluate.compare import Comparison, compare
 from tilth.evaluate.confusion import confusion
 from tilth.evaluate.metrics import Metric
 from tilth.evaluate.resample import resample
@@ -30,6 +31,7 @@ from tilth.lifecycle.run.contest import (
 from tilth.lifecycle.run.journal import WORK, Journal
 from tilth.lifecycle.run.ladder import LATE, LEFT_OUT, fitting, rungs
 from tilth.lifecycle.run.record import Run, Witness
+from tilth.lifecycle.source import SourceError
 from tilth.models.catalogue import estimator_class
 from tilth.models.rules.one_r import OneRClassifier
 from tilth.quality.finding import count, listed
@@ -56,6 +58,10 @@ def baselines(run: Run) -> Iterable[Section]:
             contest.refused[rung.name] = refusal
         else:
             ladder.append(rung)
+    asked = [r for r in rungs(run.task, wishes.models) if r.model in wishes.models]
+    if asked and all(r.name in contest.refused for r in asked):
+        told = "; ".join(f"{r.model}: {contest.refused[r.name]}" for r in asked)
+        raise SourceError(f"None of the models that were asked for can be tried. {told}.")
     first = [r for r in ladder if r.name in FIRST and (r.baseline or not wishes.models or r.model in wishes.models)]
     heard: list[str] = []
     enter_all(contest, first, run.clock, ENTER_UNTIL, heard.append)
@@ -69,6 +75,31 @@ def baselines(run: Run) -> Iterable[Section]:
         "Baselines", "What any model must beat: Zero-R looks at no column, One-R at one. Then models to begin with.",
         board.short_frame(), parts=parts,
     )  # fmt: skip
+
+
+def _why(run: Run, contest: Contest, board: Comparison, best: str) -> str:
+    """Why the chosen model was chosen, where ``best`` has the best score of those that time allows."""
+    chosen, second = run.model_name, contest.second
+    out = "" if best == board.best else (
+        f" {board.best} scored better, but its last fits would not have ended within the budget."
+    )  # fmt: skip
+    if len(board.scores) == 1:
+        return f"Only Zero-R was tried; {listed(contest.refused, 3)} could not be, see below."
+    if run.chosen == board.baseline:
+        if out:
+            return f"Zero-R is kept:{out}"
+        return "No model has a better score than Zero-R, so Zero-R is kept: collect other columns or more rows."
+    also = "" if second is None else f", by the {second.name} of its probabilities too"
+    if run.chosen == best:
+        return f"{chosen} is chosen: it has the best score, no simpler model is within one standard error{also}.{out}"
+    assert run.chosen is not None
+    gap = signed(board.resampling.difference(run.chosen, best, contest.metric))
+    if second is not None and contest.entries[run.chosen].rung.place > contest.entries[best].rung.place:
+        return (
+            f"{chosen} is chosen: of the models within one standard error of {best} ({gap}) its probabilities are the "
+            f"best (by {second.name}).{out}"
+        )
+    return f"{chosen} is chosen: the simplest within one standard error of {best} ({gap}){also}.{out}"
 
 
 def _second(run: Run) -> Metric | None:
@@ -119,20 +150,11 @@ def choose(run: Run) -> Iterable[Section]:
     contest = run.contest
     assert contest is not None
     run.scores = board = contest.board()
-    run.chosen = chosen = contest.choice(board, run.clock.left)
-    best = contest.affordable(board, run.clock.left)[0]
+    left = math.inf if run.interrupted else run.clock.left
+    run.chosen = chosen = contest.choice(board, left)
     run.clock.owed = (TEST_FIT + LAST_FIT) * contest.entries[chosen].fit_seconds
-    if chosen == best:
-        also = "" if contest.second is None else f", by the {contest.second.name} of its probabilities too"
-        why = f"{run.model_name} is chosen: it has the best score, no simpler model is within one standard error{also}."
-        if chosen == board.baseline:
-            why = "No model has a better score than Zero-R, so Zero-R is kept: collect other columns or more rows."
-    else:
-        gap = board.resampling.difference(chosen, best, contest.metric)
-        also = "" if contest.second is None else f", by the {contest.second.name} of its probabilities too"
-        why = f"{run.model_name} is chosen: the simplest within one standard error of {best} ({signed(gap)}){also}."
-    if best != board.best:
-        why += f" {board.best} scored better, but its last fits would not have ended within the budget."
+    run.why = why = _why(run, contest, board, contest.affordable(board, left)[0])
+    best = board.best
     ties = [n for n in board.ties if n != best]
     tied = f" Ties with {best}: {listed(ties)}." if ties else ""
     run.say("choice", f"{why} {board.main.name} {board.scores[chosen][board.main.name]}")
@@ -211,6 +233,8 @@ def test_once(run: Run) -> Iterable[Section]:
         yield Section("Performance", f"Of the folds: {at.scores.verdict()}", parts=_performance(run))
         return
     found = resample(models, division.whole, once, keep_models=True, workers=1, may_fail={"One-R"}, title="Testing")
+    if found.interrupted:
+        raise KeyboardInterrupt
     run.test = Scores(found, contest.metrics, "Zero-R")
     outcome = found.trials[chosen].outcomes[0]
     assert outcome.answers is not None
