@@ -83,7 +83,7 @@ _NUMBERS: tuple[tuple[str, str, bool], ...] = (
 )
 #: Parameters that a rung starts from, where they are not those of its class.
 _PARAMS: dict[str, dict[str, Any]] = {
-    "Gradient boosting, stopped early": {"n_estimators": 1000, "early_stopping": True},
+    "Gradient boosting, stopped early": {"n_estimators": 1000, "early_stopping": True, "n_iter_no_change": 30},
 }
 #: Tried after all others, though simpler than some: on all but small tables they take longest.
 LATE = ("Random forest", "Extra trees")
