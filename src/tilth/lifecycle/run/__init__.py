@@ -78,7 +78,7 @@ def run(
 
     Ctrl-C ends the run: what was done is kept, and the report is still written.
 
-    >>> found = run("weather", budget=None, trials=2)
+    >>> found = run("weather", budget=None, trials=1, models=["NaiveBayes"])
     >>> found.chosen, str(found.scores.scores["Zero-R"]["accuracy"])
     ('Naive Bayes', '0.643 [0.388, 0.837]')
     """
