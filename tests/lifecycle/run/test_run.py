@@ -376,3 +376,13 @@ def test_kinds_given_as_values_survive_the_manifest(tmp_path, quick):
     found = run(frame, "y", kinds={"size": ordinal("s", "m", "l")}, out=tmp_path, **quick)
     assert found.options.to_dict()["kinds"] == {"size": ["s", "m", "l"]}
     assert replay_run(tmp_path, frame).same
+
+
+def test_where_the_folds_chose_and_score_their_interval_holds_for_all_models_at_once(quick):
+    found = run("iris", **quick)
+    assert found.test is None
+    alone = found.scores.scores[found.chosen]["accuracy"]
+    assert found.score.value == alone.value
+    assert found.score.low < alone.low
+    assert found.score.level == alone.level == 0.95
+    assert found.gain.low < found.scores.differences[found.chosen]["accuracy"].low

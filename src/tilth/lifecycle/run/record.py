@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -189,20 +190,34 @@ class Run:
 
     @property
     def score(self) -> Interval | None:
-        """The headline: the score of the chosen model on rows held back, or over the folds where none were."""
+        """The headline: the score of the chosen model on rows held back, or over the folds where none were.
+
+        The folds have chosen the model, so their interval is one that holds for all models at once (Bonferroni).
+        """
         if self.chosen is None:
             return None
         if self.test is not None:
             return self.test.scores[self.chosen].get(self.metric.name)
-        return None if self.scores is None else self.scores.scores[self.chosen].get(self.metric.name)
+        if self.scores is None or self.metric.name not in self.scores.scores[self.chosen]:
+            return None
+        return self._for_all(partial(self.scores.resampling.score, self.chosen, self.metric))
 
     @property
     def gain(self) -> Interval | None:
         """The headline less that of Zero-R on the same rows."""
         if self.chosen is None or self.chosen == "Zero-R":
             return None
-        where = self.test or self.scores
-        return None if where is None else where.differences[self.chosen].get(self.metric.name)
+        if self.test is not None:
+            return self.test.differences[self.chosen].get(self.metric.name)
+        if self.scores is None or self.metric.name not in self.scores.differences[self.chosen]:
+            return None
+        return self._for_all(partial(self.scores.resampling.difference, self.chosen, "Zero-R", self.metric))
+
+    def _for_all(self, interval: Callable[[float], Interval]) -> Interval:
+        """An interval at the level at which those of all models that could have been chosen hold together."""
+        assert self.scores is not None
+        level, n = self.scores.level, max(1, len(self.scores.scores) - 1)
+        return replace(interval(1 - (1 - level) / n), level=level)
 
     @property
     def baseline(self) -> Interval | None:

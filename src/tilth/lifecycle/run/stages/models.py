@@ -64,8 +64,13 @@ def baselines(run: Run) -> Iterable[Section]:
         raise SourceError(f"None of the models that were asked for can be tried. {told}.")
     first = [r for r in ladder if r.name in FIRST and (r.baseline or not wishes.models or r.model in wishes.models)]
     heard: list[str] = []
-    enter_all(contest, first, run.clock, ENTER_UNTIL, heard.append)
-    run.say("baselines", f"{contest.metric.name}: {', '.join(heard)}")
+    rules = [r for r in first if r.baseline]
+    enter_all(contest, rules, run.clock, ENTER_UNTIL, heard.append)
+    run.say("baselines", f"{contest.metric.name}: {', '.join(heard)}")  # the first honest numbers, at once
+    heard.clear()
+    enter_all(contest, [r for r in first if not r.baseline], run.clock, ENTER_UNTIL, heard.append)
+    if heard:
+        run.say("baselines", f"then {', '.join(heard)}")
     if not contest.entries["Zero-R"].done:
         raise RuntimeError(f"Zero-R could not be scored: {contest.entries['Zero-R'].failure}")
     contest.waiting = [r for r in ladder if r not in first]
