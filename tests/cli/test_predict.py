@@ -284,3 +284,27 @@ def test_the_folder_of_a_run_stands_for_its_model(call, weather_model, tmp_path)
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "model.tilth").write_bytes(weather_model.read_bytes())
     assert call("predict", "run", "weather", "-q")[0] == Exit.OK
+
+
+def test_dates_and_missing_values_can_be_ids(call, tmp_path, weather_model):
+    rows = load("weather").frame.drop(columns="Play").head(4)
+    rows.assign(when=pd.to_datetime("2020-01-01")).to_parquet(tmp_path / "w.parquet")
+    code, out, err = call("predict", weather_model, "w.parquet", "--id", "when", "--format", "jsonl", "-q")
+    assert code == Exit.OK, err
+    assert json.loads(out.splitlines()[0])["when"].startswith("2020-01-01")
+    lines = [{**r, "key": None if i < 2 else f"k{i}"} for i, r in enumerate(rows.to_dict("records"))]
+    (tmp_path / "w.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    code, _, err = call("predict", weather_model, "w.jsonl", "--id", "key", "--chunk", "2", "-o", "o.parquet", "-q")
+    assert code == Exit.OK, err
+    assert pd.read_parquet(tmp_path / "o.parquet")["key"].tolist()[2:] == ["k2", "k3"]
+
+
+def test_predict_and_explain_read_levels_alike(call, tmp_path):
+    import tilth as library
+
+    frame = pd.DataFrame({"version": ["1.1", "1.10", "beta"] * 20, "y": ["good", "bad", "good"] * 20})
+    library.save(library.NaiveBayes().fit(frame, "y"), tmp_path / "v.tilth")
+    (tmp_path / "v.csv").write_text("version\n1.10\n1.1\n")
+    assert call("predict", "v.tilth", "v.csv", "-q")[1].split() == ["prediction", "bad", "good"]
+    told = json.loads(call("explain", "v.tilth", "v.csv", "--json", "-q")[1])
+    assert [row["prediction"] for row in told["rows"]] == ["bad", "good"]

@@ -113,3 +113,12 @@ def test_bad_input_is_refused_with_the_cure(people):
         proxies(csr_matrix(np.eye(3)), "sex")
     with pytest.raises(ValueError, match="found a sparse matrix, which has no columns to name"):
         proxies(csr_matrix(np.eye(3)), {"sex": ["f", "m", "f"]})
+
+
+def test_a_small_group_is_not_lost_when_rows_are_drawn():
+    rng = np.random.default_rng(0)
+    group = np.where(np.arange(20_000) < 12, "few", "many")
+    table = pd.DataFrame({"x": rng.normal(size=20_000) + (group == "few"), "g": group})
+    (found,) = proxies(table, ["g"])
+    assert set(found.groups) == {"few", "many"}
+    assert found.sections()

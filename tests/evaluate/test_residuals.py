@@ -44,3 +44,9 @@ def test_the_picture_shows_the_rows_of_the_answers():
 def test_classes_have_no_residuals():
     with pytest.raises(ValueError, match="these are classes"):
         residuals(Answers(np.array([0, 1]), np.array([0, 1]), classes=np.array(["a", "b"])))
+
+
+def test_few_even_errors_are_seldom_called_uneven():
+    rng = np.random.default_rng(0)
+    said = sum(residuals(Answers(np.arange(20.0) + rng.normal(size=20), np.arange(20.0))).is_uneven for _ in range(200))
+    assert said <= 20

@@ -306,3 +306,12 @@ def test_report_and_picture(kind):
     assert len(frame) == sum(2 * len(e.labels) for e in found)
     json.dumps(found.to_dict(), allow_nan=False)
     assert len(str(found).splitlines()) >= len(found)
+
+
+@pytest.mark.parametrize("gaps", [0.3, 0.6])
+def test_levels_with_many_gaps_have_effects(gaps):
+    rng = np.random.default_rng(0)
+    words = np.where(rng.random(300) < gaps, None, rng.choice(list("abc"), 300).astype(object))
+    X = pd.DataFrame({"k": words, "x": rng.normal(size=300)})
+    model = NaiveBayes().fit(X, X["x"] > 0)
+    assert set(partial_dependence(model, X, "k")["k"].labels) >= {"a", "b", "c"}

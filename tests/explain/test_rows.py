@@ -239,3 +239,14 @@ def test_report_and_picture():
     json.dumps(found.to_dict(), allow_nan=False)
     assert found.verdict() == " ".join(found.words(0))
     assert found.frame(0)["column"].tolist()[0] == "(start)"
+
+
+def test_the_score_of_a_model_of_margins_is_explained_for_either_class():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=200), "b": rng.normal(size=200)})
+    model = LinearSVC().fit(X, (X["a"] > 0).astype(int))
+    told = explain_rows(model, X.head(20))
+    for row in range(20):
+        amounts, _, unit = told.reasons(row)
+        assert unit.startswith("score of ")
+        assert abs(amounts[0]) > abs(amounts[1])

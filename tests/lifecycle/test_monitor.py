@@ -507,3 +507,22 @@ def test_sections_and_text(reference):
     assert json.dumps(found.to_dict(), allow_nan=False)
     assert "M201" in str(found)
     assert {f.code for f in found.findings} <= set(CODES)
+
+
+def test_what_cannot_be_compared_is_not_called_unchanged():
+    rng = np.random.default_rng(0)
+    flag = np.zeros(1000)
+    flag[:3] = 1.0
+    seen = Reference.of(pd.DataFrame({"flag": flag, "same": np.ones(1000)}))
+    new = pd.DataFrame({"flag": rng.integers(0, 2, 2000).astype(float), "same": np.ones(2000)})
+    found = monitor(seen, new)
+    states = found.frame().set_index("column")["state"]
+    assert states["same"] == "no change seen"
+    assert states["flag"] != "no change seen"
+    assert "a large one would have been" not in found.verdict()
+
+
+def test_numbers_are_the_levels_that_models_take_them_for():
+    seen = Reference.of(pd.DataFrame({"zip": ["007", "012", "100"] * 100}), kinds={"zip": "nominal"})
+    found = monitor(seen, pd.DataFrame({"zip": [7, 12, 100] * 100}))
+    assert found.changed == []

@@ -136,3 +136,37 @@ def test_standard_input_in_pieces(monkeypatch):
     Piped.buffer = Piped.buffer(b"a,b\n1,2\n3,4\n5,6\n")
     monkeypatch.setattr("sys.stdin", Piped)
     assert [len(p.frame) for p in read_chunks("-", 2)] == [2, 1]
+
+
+def test_what_only_a_whole_file_shows_is_seen_in_pieces_too(tmp_path):
+    """Long comments before ARFF, a byte mark before a list of JSON, padded names."""
+    arff = "%" + "c" * 99 + "\n"
+    arff = arff * 60 + "@relation r\n@attribute a numeric\n@attribute b numeric\n@data\n1,2\n3,4\n"
+    found, _ = joined(write(tmp_path, arff, "t.arff"), 1)
+    assert found.to_dict("list") == {"a": [1, 3], "b": [2, 4]}
+    listed = b"\xef\xbb\xbf[\n" + b",\n".join(b'{"a": %d}' % i for i in range(9)) + b"\n]\n"
+    assert joined(write(tmp_path, listed, "t.json"), 2)[0]["a"].tolist() == list(range(9))
+    pd.DataFrame({"age ": [1, 2]}).to_parquet(tmp_path / "t.parquet")
+    assert list(joined(tmp_path / "t.parquet", 1)[0]) == ["age"]
+
+
+def test_a_key_that_a_later_piece_lacks_is_missing_there(tmp_path):
+    path = write(tmp_path, '{"a": 1, "b": 2}\n{"a": 3, "b": 4}\n{"a": 5}\n{"a": 6}\n', "t.jsonl")
+    found = [piece.frame for piece in read_chunks(path, 2)]
+    assert [list(f) for f in found] == [["a", "b"], ["a", "b"]]
+    assert found[1]["b"].isna().all()
+
+
+def test_ids_are_carried_to_the_last_digit(tmp_path):
+    ids = pd.array([9007199254740993, None], dtype="Int64")
+    pd.DataFrame({"id": ids, "x": [1.0, 2.0]}).to_parquet(tmp_path / "t.parquet")
+    assert joined(tmp_path / "t.parquet", 10)[0]["id"].iloc[0] == 9007199254740993
+    path = write(tmp_path, "id;x\n0012,5;1,5\n0013,5;2,5\n")
+    found, _ = joined(path, 10, text=["id"])
+    assert found["id"].tolist() == ["0012,5", "0013,5"]
+    assert found["x"].tolist() == [1.5, 2.5]
+
+
+def test_cells_of_any_length_do_not_hide_the_separator(tmp_path):
+    path = write(tmp_path, "a\tb\n1\t" + "x" * 140_000 + "\n2\ty\n", "t.tsv")
+    assert read_source(path).frame.shape == (2, 2)

@@ -168,3 +168,10 @@ def test_bundled_and_small_tables_are_cut_to_rows(tmp_path):
 def test_limits_that_leave_nothing(limits):
     with pytest.raises(SourceError, match="must be"):
         read_source("weather", **limits)
+
+
+def test_few_rows_are_spread_over_the_file_too(big):
+    found = read_source(big, rows=300)
+    assert "evenly spread" in " ".join(found.notes)
+    where = found.frame["i"].to_numpy() / found.total
+    assert np.histogram(where, 4, (0, 1))[0].min() > 0.15 * len(where)

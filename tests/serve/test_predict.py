@@ -267,3 +267,14 @@ def test_any_classifier_answers_and_explains(client_of, name):
 def test_explained_rows_are_few(client, row):
     assert client.post("/explain", {"rows": [row] * 3}).status == 200
     assert client.post("/explain", {"rows": [row] * 101}).error["code"] == "too_many_rows"
+
+
+def test_levels_are_taken_to_the_last_character_in_every_form(client_of):
+    frame = pd.DataFrame({"job": ["cook ", "smith"] * 40, "size": [1.0, 2.5] * 40, "y": ["yes", "no"] * 40})
+    model = tilth.NaiveBayes(kinds={"size": "nominal"}).fit(frame, "y")
+    client = client_of(model)
+    plain = client.post("/predict", {"job": "cook ", "size": 1.0}).json()
+    (typed,) = client.post("/predict", b"job,size\ncook ,1.0\n", CSV).json()["predictions"]
+    assert typed["probabilities"] == plain["probabilities"]
+    assert plain["prediction"] == "yes"
+    assert not typed.get("warnings")

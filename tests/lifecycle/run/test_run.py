@@ -7,7 +7,7 @@ import pytest
 
 import tilth
 from tilth.data.datasets import load
-from tilth.data.kinds import ordinal
+from tilth.data.kinds import nominal, ordinal
 from tilth.errors import SchemaError
 from tilth.lifecycle.run import SCHEMA, run
 from tilth.lifecycle.run.record import same_label
@@ -376,6 +376,9 @@ def test_kinds_given_as_values_survive_the_manifest(tmp_path, quick):
     found = run(frame, "y", kinds={"size": ordinal("s", "m", "l")}, out=tmp_path, **quick)
     assert found.options.to_dict()["kinds"] == {"size": ["s", "m", "l"]}
     assert replay_run(tmp_path, frame).same
+    listed = run(frame, "y", kinds={"size": nominal("s", "m", "l", "xl")}, **quick)
+    assert listed.schema["size"].kind.levels == ("s", "m", "l", "xl")
+    assert listed.options.to_dict()["kinds"] == {"size": "nominal"}
 
 
 def test_where_the_folds_chose_and_score_their_interval_holds_for_all_models_at_once(quick):

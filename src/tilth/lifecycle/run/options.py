@@ -44,14 +44,15 @@ class Options:
     def to_dict(self) -> dict[str, Any]:
         """The wishes as JSON-ready data."""
         told = {f.name: getattr(self, f.name) for f in fields(self)}
+        told["kinds"] = {n: k.name if isinstance(k, Kind) else k for n, k in self.kinds.items()}
         return {k: list(v) if isinstance(v, tuple) else v for k, v in told.items()}
 
 
 def _kind_told(kind: Any) -> Any:
-    """A kind as a caller would write it: a word, or the levels of an order."""
+    """A kind as a caller would write it: a word, or the levels of an order; levels without order have no words."""
     if not isinstance(kind, Kind):
         return kind
-    return list(kind.levels) if kind.name == "ordinal" else kind.name
+    return list(kind.levels) if kind.name == "ordinal" else kind if kind.levels else kind.name
 
 
 def options(
