@@ -87,6 +87,8 @@ from tilth.models.ensembles.leaf_codes import LeafCodes as LeafCodes
 from tilth.models.ensembles.random_forest import RandomForestClassifier as RandomForestClassifier
 from tilth.models.ensembles.random_forest import RandomForestRegressor as RandomForestRegressor
 from tilth.models.ensembles.ranker import GradientBoostingRanker as GradientBoostingRanker
+from tilth.models.ensembles.voting import VotingClassifier as VotingClassifier
+from tilth.models.ensembles.voting import VotingRegressor as VotingRegressor
 from tilth.models.linear.bayesian import BayesianRidge as BayesianRidge
 from tilth.models.linear.glm import GammaRegressor as GammaRegressor
 from tilth.models.linear.glm import PoissonRegressor as PoissonRegressor

@@ -56,6 +56,8 @@ ESTIMATORS: dict[str, str] = {
     "GradientBoostingRanker": "tilth.models.ensembles.ranker",
     "AdaBoostClassifier": "tilth.models.ensembles.adaboost",
     "AdaBoostRegressor": "tilth.models.ensembles.adaboost",
+    "VotingClassifier": "tilth.models.ensembles.voting",
+    "VotingRegressor": "tilth.models.ensembles.voting",
     "IsolationForest": "tilth.models.anomaly.isolation_forest",
     "ThresholdClassifier": "tilth.models.decide.threshold",
     "CalibratedClassifier": "tilth.models.decide.calibrated",

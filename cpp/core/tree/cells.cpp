@@ -24,7 +24,7 @@ namespace {
 constexpr double steps_per_typical = 8;
 constexpr double largest_whole = 65535;
 // Packing pays with many rows; with few, a row of weight two is then exactly the row given twice.
-constexpr Index least_packed_rows = 16384;
+constexpr Index least_packed_rows = 1024;
 
 // More steps than this would not leave room for the lift below.
 constexpr double most_steps = 1 << 29;

@@ -88,16 +88,21 @@ class Pace:
         Then it is half a power more than between the two largest sizes, at least 1: the constant part of a fit, which
         hides the rest on few rows, shrinks.
         """
-        sizes: dict[int, list[float]] = {}
-        for rows, seconds in self.seen:
-            sizes.setdefault(rows, []).append(seconds)
+        sizes = self._sizes()
         if len(sizes) < 2:
             return 2.0
         few, many = sorted(sizes)[-2:]
-        short, long = (sum(sizes[n]) / len(sizes[n]) for n in (few, many))
+        short, long = sizes[few], sizes[many]
         if many < 2 * few or short <= 0 or long <= 0:
             return 2.0
         return min(max(math.log(long / short) / math.log(many / few) + 0.5, 1.0), 2.0)
+
+    def _sizes(self) -> dict[int, float]:
+        """Mean seconds by the number of rows."""
+        seconds: dict[int, list[float]] = {}
+        for rows, took in self.seen:
+            seconds.setdefault(rows, []).append(took)
+        return {rows: sum(found) / len(found) for rows, found in seconds.items()}
 
     def longest(self, rows: int) -> float:
         """What the longest fit seen would take with so many rows.
@@ -116,12 +121,19 @@ class Pace:
         return sum(near) / len(near) if near else math.inf
 
     def foreseen(self, rows: int) -> float:
-        """What a fit of so many rows should take, by the largest fits seen; their own constant part counts in full."""
+        """What a fit of so many rows should take, by the fits of the largest sizes seen.
+
+        Two sizes show how much of the time is the same for any number of rows; one alone counts as all per row.
+        """
         if not self.seen:
             return 0.0
-        most = max(r for r, _ in self.seen)
-        known = [s for r, s in self.seen if r == most]
-        return sum(known) / len(known) * max(1.0, rows / most)
+        sizes = self._sizes()
+        many = max(sizes)
+        if rows <= many:
+            return sizes[many]
+        few = max((n for n in sizes if n < many), default=0)
+        slope = (sizes[many] - sizes.get(few, 0.0)) / (many - few)
+        return sizes[many] + max(slope, 0.0) * (rows - many)
 
     def surely(self, rows: int, cost: float = 1.0, *, same: bool = False) -> float:
         """What no fit will exceed; ``same``: with the parameters as given."""
@@ -229,14 +241,18 @@ class Watch:
             raise OutOfTimeError
         self._warm = workers
 
-    def look(self, fit: Callable[[int], None], rows: int) -> None:
+    def look(self, fit: Callable[[int], None], rows: int, closer: float = 0.0) -> None:
         """Learn how long a fit takes from fits on few rows, then more, until those of ``rows`` are known to be short.
 
+        With ``closer``, further looks are taken that cost at most this share of the time left: few rows alone say that
+        a fit is short, not how short.
         Each runs in a thread that is waited for a part of the time only. A thread cannot be stopped: one that does not
         come back is left to itself, and all fits then run in other processes.
         """
         few, warm, took = min(FIRST_LOOK, rows), False, 0.0
-        while self.budget is not None and self.timeout is None and self.pace.surely(rows, same=True) > self.end:
+        while self.budget is not None and self.timeout is None:
+            if self.pace.surely(rows, same=True) <= self.end and (few == rows or 4 * took >= closer * self.left):
+                return
             patience = LARGEST_SHARE * self.end
             if 4 * took > patience:
                 return

@@ -40,7 +40,8 @@ class EarlyStopped(BaseEstimator):
 
     A booster inside a pipeline that holds out rows by itself gets them after the steps before it have learned from
     them too: scales, filled-in values and chosen columns know the rows that are to say when to stop. Here the rows are
-    parted first, the steps learn from the rest, and the held-out rows are converted by them (``eval_set``).
+    parted first, the steps learn from the rest, and the held-out rows are converted by them (``eval_set``). With
+    ``refit=True`` of the model the rounds that were found are then learned from all rows.
 
     Parameters
     ----------
@@ -96,10 +97,20 @@ class EarlyStopped(BaseEstimator):
         if weight is not None:
             extras = {"sample_weight": weight[split.train], "eval_set": (held, labels[split.test], weight[split.test])}
         last.fit(learned, labels[split.train], **extras)
+        if getattr(last, "refit", False):
+            model, last = self._refitted(X, y, weight, last.n_iter_)
         self.estimator_, self.held_ = model, split.test
         if is_classifier(model):
             self.classes_ = last.classes_
         return self
+
+    def _refitted(self, X: Any, y: Any, weight: Any, rounds: int) -> tuple[Any, Any]:
+        """The model and its last step, with so many rounds, learned from all rows."""
+        model = clone(self.estimator)
+        last = _last(model)
+        last.set_params(early_stopping=False, n_estimators=rounds)
+        name = "sample_weight" if last is model else f"{model.steps[-1][0]}__sample_weight"
+        return model.fit(X, y, **({} if weight is None else {name: weight})), last
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Answers of the model."""

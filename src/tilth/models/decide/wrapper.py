@@ -33,24 +33,20 @@ EXCUSED: dict[str, str] = {
 
 
 @declared
-class Around(Predictor):
-    """A model around another one, which gets the rows as they came."""
+class OverModels(Predictor):
+    """A model of other models, which get the rows as they came."""
 
     accepts: ClassVar[Accepts] = Accepts(numeric=True, ordinal=True, nominal=True, missing=True, sparse=True)
-    excused: ClassVar[dict[str, str]] = EXCUSED
-    #: The estimator that None stands for.
-    usual: ClassVar[str] = "LogisticRegression"
 
-    estimator: Any = param(
-        None, doc="The model inside: any of tilth or scikit-learn, or a pipeline; None takes a linear model."
-    )
     random_state: Any = param(0, doc="Seed of all random choices; None takes a new one each time.")
 
-    def _inner_estimator(self) -> Any:
-        return estimator_class(self.usual)() if self.estimator is None else self.estimator
+    def _models(self) -> list[Any]:
+        """The models inside, unfitted."""
+        raise NotImplementedError
 
-    def _inner_words(self) -> str:
-        return type(self._inner_estimator()).__name__
+    def _learn_over(self, inners: list[Inner], target: NDArray[Any]) -> None:
+        """Set the fitted attributes; there is an ``Inner`` for each of the models."""
+        raise NotImplementedError
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -71,18 +67,27 @@ class Around(Predictor):
         raw, values, weight, name = self._given(X, y, sample_weight)
         members = self._members(groups, sample_weight, raw.n_rows)
         codes = self._encode_target(values)
-        estimator = self._inner_estimator()
-        require_inner(estimator, owner, classes=isinstance(self, Classifier))
-        kinds = self.kinds if self.kinds is not None else getattr(estimator, "kinds", None)
+        models = self._models()
+        for model in models:
+            require_inner(model, owner, classes=isinstance(self, Classifier))
         if raw.is_sparse:
             self._require_sparse(raw)
-        schema = infer(raw, kinds)
+        schema = infer(raw, self.kinds if self.kinds is not None else self._kinds_inside(models))
         self._set_schema(schema, name)
         self.plan_ = Plan(schema, owner=owner, outputs=[] if raw.is_sparse else raw.typed(schema).names)
         target = self.classes_[codes] if isinstance(self, Classifier) else codes
-        inner = Inner(estimator, owner, raw, schema, target, weight, members, self.mismatch, self.missing)
-        self._learn_around(inner, codes)
+        self._learn_over(
+            [Inner(m, owner, raw, schema, target, weight, members, self.mismatch, self.missing) for m in models], codes
+        )
         return self
+
+    @staticmethod
+    def _kinds_inside(models: list[Any]) -> Any:
+        """Kinds that the models inside were told; the first that speaks of a column is believed."""
+        told: dict[str, Any] = {}
+        for model in models:
+            told = {**(getattr(model, "kinds", None) or {}), **told}
+        return told or None
 
     def _members(self, groups: Any, sample_weight: Any, n_kept: int) -> NDArray[Any] | None:
         """Groups as codes, for the rows that have a weight."""
@@ -95,16 +100,41 @@ class Around(Predictor):
         one = one_dimensional(found if kept is None else found[kept], n_kept, f"{owner}: groups")
         return np.unique(np.asarray(one).astype(str), return_inverse=True)[1]
 
-    def _learn_around(self, inner: Inner, target: NDArray[Any]) -> None:
-        """Set the fitted attributes."""
-        raise NotImplementedError
-
     def _rows(self, X: Any) -> RawTable:
         """New rows in the columns of training, as they were read; remarks about them become warnings."""
         raw = self._aligned(X)
         if not raw.is_sparse:
             self._typed(raw)
         return raw
+
+
+@declared
+class Around(OverModels):
+    """A model around another one."""
+
+    excused: ClassVar[dict[str, str]] = EXCUSED
+    #: The estimator that None stands for.
+    usual: ClassVar[str] = "LogisticRegression"
+
+    estimator: Any = param(
+        None, doc="The model inside: any of tilth or scikit-learn, or a pipeline; None takes a linear model."
+    )
+
+    def _inner_estimator(self) -> Any:
+        return estimator_class(self.usual)() if self.estimator is None else self.estimator
+
+    def _inner_words(self) -> str:
+        return type(self._inner_estimator()).__name__
+
+    def _models(self) -> list[Any]:
+        return [self._inner_estimator()]
+
+    def _learn_over(self, inners: list[Inner], target: NDArray[Any]) -> None:
+        self._learn_around(inners[0], target)
+
+    def _learn_around(self, inner: Inner, target: NDArray[Any]) -> None:
+        """Set the fitted attributes."""
+        raise NotImplementedError
 
 
 def _probable(model: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
@@ -120,6 +121,10 @@ class Boosted(TreeModel, Predictor):
     )
     n_iter_no_change: int = param(10, low=1, doc="Rounds without improvement after which to stop.")
     tol: float = param(0.0, low=0, doc="Improvement of the held-out loss that counts.")
+    refit: bool = param(
+        False, options=(False, True),
+        doc="After early stopping, learn as many rounds again from all rows, those held out among them.",
+    )  # fmt: skip
     monotonic_cst: Any = param(None, doc="Directions (-1, 0, 1) by column: a dict of names, or one for each column.")
     interaction_cst: Any = param(
         None, doc="Sets of columns (names or places) that may meet in a tree; or 'pairwise', 'no_interactions'."
@@ -201,12 +206,16 @@ class Boosted(TreeModel, Predictor):
         table = self._begin(raw, name, weight)
         sample = self._sample(table, codes, weight, group, kept, init_score, n_given)
         held: Sample | None = None
+        whole: Sample | None = None
         if eval_set is not None:
             held = self._held(eval_set)
         elif self.early_stopping:
+            whole = sample if self.refit else None
             sample, held = self._split(sample, codes)
         del codes, values  # the loss has its own copy
         self._run(sample, held, before)
+        if whole is not None:
+            self._run_again(whole, before)
         return self
 
     def _before(self) -> Course | None:
@@ -275,11 +284,14 @@ class Boosted(TreeModel, Predictor):
         chosen[order[np.linspace(0, n - 1, size).round().astype(np.int64)]] = True
         return sample.rows(np.flatnonzero(~chosen)), sample.rows(np.flatnonzero(chosen))
 
-    def _run(self, sample: Sample, held: Sample | None, before: Course | None) -> None:
-        """Boost, and set the fitted attributes."""
+    def _run(self, sample: Sample, held: Sample | None, before: Course | None, rounds: int | None = None) -> None:
+        """Boost, and set the fitted attributes; exactly so many ``rounds``, where they are known."""
         self._check_kept(before, sample)
+        rules = self._rules()
+        if rounds is not None:
+            rules = replace(rules, n_rounds=rounds, patience=None)
         course = boost(
-            sample, self._growth(sample.table), self._rules(sample.loss), max_bins=self.max_bins, held=held,
+            sample, self._growth(sample.table), rules, max_bins=self.max_bins, held=held,
             learner=self.base_learner, before=before, title=f"{type(self).__name__}: boosting",
         )  # fmt: skip
         self.start_, self.steps_, self.losses_ = course.start, course.steps, course.losses
@@ -289,6 +301,12 @@ class Boosted(TreeModel, Predictor):
         elif hasattr(self, "trees_"):
             del self.trees_
         self.best_round_ = int(np.argmin(course.losses[:, 1])) + 1 if len(course.losses) else None
+
+    def _run_again(self, whole: Sample, before: Course | None) -> None:
+        """The rounds that early stopping found, learned from all rows; the course of the losses stays as it was."""
+        losses, best, rounds = self.losses_, self.best_round_, self.n_iter_
+        self._run(whole, None, before, rounds)
+        self.losses_, self.best_round_ = losses, best
 
     def _check_kept(self, before: Course | None, sample: Sample) -> None:
         if before is None:
@@ -303,7 +321,7 @@ class Boosted(TreeModel, Predictor):
                 "have others. Say warm_start=False to begin anew."
             )
 
-    def _rules(self, loss: Loss) -> Boosting:
+    def _rules(self) -> Boosting:
         return Boosting(
             1 if isinstance(self, Classifier) and len(self.classes_) == 1 else self.n_estimators,
             self.learning_rate, cast(Any, self.method), cast(Any, self.line_search), self.subsample, self.tree_features,
@@ -403,6 +421,8 @@ class Boosted(TreeModel, Predictor):
             rounds = np.arange(1, len(self.losses_) + 1)
             frame = pd.DataFrame({"round": rounds, "training": self.losses_[:, 0], "held out": self.losses_[:, 1]})
             text = f"The held-out loss was least after round {self.best_round_}; {self.n_iter_} rounds are in force."
+            if self.early_stopping and self.refit:
+                text += " They were learned again from all rows, those held out among them."
             pages.append(Section("Course of the loss", text, frame, figure=self.plot_curve))
         return pages
 
