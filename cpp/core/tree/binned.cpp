@@ -371,7 +371,7 @@ void BinnedRows<Bin>::split_among_all(Node& node, Workspace& work, bool alone) c
         const Index j = columns[i];
         found[i] = search_cells(rules, fast_, node, j, node.histogram.data() + columns_.first[j] * payload_.words(), groups);
     };
-    const Index cells = columns_.cells() * 16;
+    const Index cells = columns_.cells() * 4;
     if (alone || cells < serial_cells) {
         for (Index i = 0; i < n; ++i) search(i, work.groups);
         return;

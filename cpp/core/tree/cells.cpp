@@ -120,7 +120,7 @@ bool Payload::pack_gradients(Index total, Loan* loan) {
     if (goal_.rows < least_packed_rows) return false;
     const Index n = goal_.rows, blocks = (n + block - 1) / block;
     std::vector<double> tops(3 * blocks, 0.0);
-    parallel_for(blocks, 2 * n, [&](Index b) {
+    parallel_for(blocks, n, [&](Index b) {
         double top_sum = 0, top_weight = 0, squares = 0;
         const auto add = [&](double sum, double weight) {
             top_sum = std::max(top_sum, std::fabs(sum)), squares += sum * sum;
@@ -151,7 +151,7 @@ bool Payload::pack_gradients(Index total, Loan* loan) {
     if (goal_.staged) rows_.use(goal_.staged);
     else rows_.take(n, loan);
     const double sum_scale = 1 / sum_unit_, weight_scale = 1 / weight_unit_;
-    parallel_for(blocks, 2 * n, [&](Index b) {
+    parallel_for(blocks, n, [&](Index b) {
         const Index from = b * block, to = std::min(n, (b + 1) * block);
         if (goal_.staged) kernel::pack_staged(goal_.staged, goal_.one_each, sum_scale, weight_scale, from, to);
         else kernel::pack_gradients(goal_.numbers, goal_.weight, sum_scale, weight_scale, from, to, rows_.data());

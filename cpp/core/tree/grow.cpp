@@ -127,7 +127,7 @@ public:
             else for (Index r = node.begin; r < node.end; ++r) add(rows_[r], times_ ? times_[rows_[r]] : 1.0, into);
         };
         if (alone) for (Index i = 0; i < m; ++i) leaf(i);
-        else parallel_for(m, goal_.rows * 4, leaf);
+        else parallel_for(m, goal_.rows, leaf);
         if (leaf_of_row && !kept_) sum_in_order(leaf_of_row, sums, m);
         for (Index i = m - 1; i >= 0; --i) {  // children stand after their parents
             const Grown& node = grove.nodes[i];
@@ -163,7 +163,7 @@ private:
     void sum_in_order(const std::int32_t* leaf_of_row, std::vector<double>& sums, Index m) const {
         const Index slabs = std::clamp<Index>(goal_.rows / 8192, 1, 64);
         std::vector<std::vector<double>> parts(slabs);
-        parallel_for(slabs, goal_.rows * 4, [&](Index s) {
+        parallel_for(slabs, goal_.rows, [&](Index s) {
             parts[s].assign(m * width_, 0.0);
             for (Index r = goal_.rows * s / slabs; r < goal_.rows * (s + 1) / slabs; ++r)
                 if (leaf_of_row[r] >= 0) add(r, times_ ? times_[r] : 1.0, parts[s].data() + leaf_of_row[r] * width_);
@@ -279,7 +279,7 @@ private:
 
 // Adds the answers of a single tree of one number to the scores of its rows.
 void add_answers(const Request& request, const Grove& grove, const std::int32_t* rows, const TreeArrays& tree) {
-    parallel_for(static_cast<Index>(grove.nodes.size()), request.rows * 4, [&](Index i) {
+    parallel_for(static_cast<Index>(grove.nodes.size()), request.rows, [&](Index i) {
         const Grown& node = grove.nodes[i];
         if (node.test != Test::leaf) return;
         const double value = request.rate * tree.value[i];

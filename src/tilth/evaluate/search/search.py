@@ -32,6 +32,8 @@ from tilth.evaluate.table import chosen_metrics, zero_r
 FOLDS = 5
 #: Time kept for the fits after a search, in fits of the winner.
 LAST_FITS = 3.0
+#: The same where the model as given has been scored already.
+LONE_FIT = 1.2
 #: With less time than for this many tries in each place fewer outer folds are searched.
 FEW_TRIES = 8
 RULES = ("best", "one_se")
@@ -158,11 +160,13 @@ def run(
     level: float = 0.95,
     resume: Any = None,
     every_fold: bool = False,
+    given: Trial | None = None,
 ) -> SearchResult:
     """The search on all rows, the last fit, then the search inside every outer fold (``outer`` False: none).
 
     ``every_fold`` makes fewer tries where time is short, rather than search fewer outer folds: for scores that are
-    compared with those of other models on the same folds.
+    compared with those of other models on the same folds. ``given`` is what the model as given has answered for the
+    outer folds already; then no last fit is made either, because whoever knows this much goes on by himself.
     """
     problem, seed = task.problem, task.seed
     own = splits_for(inner, problem, seed, "inner")
@@ -175,17 +179,18 @@ def run(
     ))  # fmt: skip
     watch.look(lambda rows: first_look(task.model, problem, seed, rows), main.rows)
     found = SearchResult(task, own, watch, main.log, level)
-    plan = Plan(task, watch, len(inside), len(inside) if every_fold else 1)
+    plan = Plan(task, watch, len(inside), len(inside) if every_fold else 1, LAST_FITS if given is None else LONE_FIT)
     try:
         main.run(plan.end)
         _take_over(found, main)
         if found.chosen is None:
             return found
-        _fit_last(found, main)
+        if given is None:
+            _fit_last(found, main)
         if outside is not None:
             if plan.outer < len(inside):
                 found.notes.append(f"The budget allows {plan.outer} of {len(inside)} outer folds.")
-            _score(found, outside, inside[: plan.outer], len(main.tried))
+            _score(found, outside, inside[: plan.outer], len(main.tried), given)
     except KeyboardInterrupt:
         if not main.tried:
             raise
@@ -278,6 +283,7 @@ class Plan:
     watch: Watch
     most: int
     least: int = 1
+    last_fits: float = LAST_FITS
 
     def __post_init__(self) -> None:
         self.begin = self.watch.used
@@ -287,7 +293,7 @@ class Plan:
         """When the search on all rows should end, as its tries so far suggest."""
         if self.watch.budget is None:
             return math.inf
-        last = LAST_FITS * _took([self.task.chosen(hunt.tried)], hunt, self.task.problem.n_rows)
+        last = self.last_fits * _took([self.task.chosen(hunt.tried)], hunt, self.task.problem.n_rows)
         total = self.watch.budget - self.begin
         self.outer = self.most
         while self.outer > self.least and total < (self.outer + 1) * (FEW_TRIES * hunt.expected() + last):
@@ -351,18 +357,20 @@ def _fit_last(found: SearchResult, main: Hunt) -> None:
         found.notes.append(f"The last fit, on all rows, failed: {type(error).__name__}: {error}")
 
 
-def _share_of(task: Task, watch: Watch, rows: int, places: int) -> Callable[[Hunt], float]:
+def _share_of(task: Task, watch: Watch, rows: int, places: int, fits: float) -> Callable[[Hunt], float]:
     """When the search of one of so many places should end, the fits after it included."""
     begin, left = watch.used, watch.left
 
     def end(hunt: Hunt) -> float:
-        last = LAST_FITS * _took([task.chosen(hunt.tried)], hunt, rows)
+        last = fits * _took([task.chosen(hunt.tried)], hunt, rows)
         return begin + max(0.0, left / places - last)
 
     return end
 
 
-def _score(found: SearchResult, outside: Splits, inside: list[Splits], tries: int) -> None:
+def _score(
+    found: SearchResult, outside: Splits, inside: list[Splits], tries: int, given: Trial | None
+) -> None:  # fmt: skip
     """Search again inside every outer fold and answer its test rows with the winner: the score that can be believed."""
     task, watch, problem = found.task, found.watch, found.task.problem
     name = found.name
@@ -373,12 +381,16 @@ def _score(found: SearchResult, outside: Splits, inside: list[Splits], tries: in
             part = problem.subset(split.train)
             hunt = task.hunt(f"outer fold {k + 1}", part, splits, watch, found.log)
             # As many tries as on all rows: the score is that of the same search.
-            hunt.run(_share_of(task, watch, len(split.train), len(inside) - k), tries)
+            fits = LAST_FITS if given is None else LONE_FIT
+            hunt.run(_share_of(task, watch, len(split.train), len(inside) - k, fits), tries)
             best = task.chosen(hunt.tried)
             if best is None and hunt.out_of_time:
                 raise OutOfTimeError
             made = {n: clone(m) for n, m in others.items()}
-            made["as given"] = candidate(task.model, {}, problem)
+            if given is None:
+                made["as given"] = candidate(task.model, {}, problem)
+            else:
+                del made["as given"]
             if best is not None:
                 made[name] = candidate(task.model, best.params, problem)
             jobs = [Job(n, answer_split, (m, problem, split, True)) for n, m in made.items()]
@@ -386,6 +398,8 @@ def _score(found: SearchResult, outside: Splits, inside: list[Splits], tries: in
             known = _took([best, *(t for t in hunt.tried if t.given)], hunt, len(split.train))
             answered = dict(watch.run(jobs, len(split.train), cost=cost, known=known, cap=False))
             answered.setdefault(name, Outcome(failure="all tries failed"))
+            if given is not None:
+                answered["as given"] = given.outcomes[k]
             for n in outcomes:
                 result = answered[n]
                 outcomes[n].append(result if isinstance(result, Outcome) else Outcome(failure=str(result)))

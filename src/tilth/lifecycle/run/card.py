@@ -8,6 +8,7 @@ from typing import Any
 from tilth.base import Assumption, Section
 from tilth.evaluate.table import signed
 from tilth.lifecycle.run.record import Run
+from tilth.models.ensembles.voting import Voting
 from tilth.quality.finding import count, listed, plain
 
 
@@ -75,9 +76,11 @@ def assumptions_of(model: Any) -> list[str]:
 
 def _assumptions(model: Any) -> Iterator[Assumption]:
     yield from model.card.assumptions
-    inside = model.get_params(deep=False).get("estimator")
-    if inside is not None:
-        yield from _assumptions(inside)
+    known = model.get_params(deep=False)
+    if known.get("estimator") is not None:
+        yield from _assumptions(known["estimator"])
+    for _, member in model.members() if isinstance(model, Voting) else ():
+        yield from _assumptions(member)
 
 
 def _done(run: Run) -> str:

@@ -19,23 +19,29 @@ from tilth.evaluate.search.budget import OutOfTimeError, Watch
 from tilth.evaluate.search.result import SearchResult
 from tilth.evaluate.search.search import Task, first_look
 from tilth.evaluate.search.search import run as run_search
-from tilth.evaluate.search.space import space_of
 from tilth.evaluate.table import signed
 from tilth.lifecycle.run.clock import Clock
 from tilth.lifecycle.run.division import INNER_FOLDS, Division
 from tilth.lifecycle.run.journal import Journal
 from tilth.lifecycle.run.ladder import Rung
+from tilth.quality.finding import listed
 
 #: Level of the interval within which a simpler model is as good: one standard error.
 ONE_STANDARD_ERROR = 0.6827
 #: Seconds below which nothing new is begun.
 LEAST_SECONDS = 0.3
+#: Share of the best gain over Zero-R from which on a model is worth a search.
+PROMISING = 0.8
+#: Rows from which on a search may choose by one part of them, where time is too short for folds.
+ENOUGH_FOR_HOLDOUT = 1000
 #: Tries below which a search says nothing that the model as given does not.
 LEAST_TRIES = 4.0
 #: Share of the budget by which the last fit of the contest must have ended: the rest is for what is said of its winner.
 CONTEST_END = 0.7
 #: What the fits for the test and on all rows take, in fits of an outer fold: they have more rows.
 TEST_FIT, LAST_FIT = 1.4, 1.8
+#: Models that a blend usually has.
+USUAL_MEMBERS = 3
 #: Share of a model's time that each look at how long its fits take may cost.
 CLOSER = 0.02
 #: Seconds that One-R gets even where the share for models is used up already.
@@ -54,6 +60,8 @@ class Entry:
     tuned: Trial | None = None
     #: Seconds that a fit should take, as fits on fewer rows suggest.
     foreseen: float = 0.0
+    #: Of a blend: the models in it, with their weights.
+    members: dict[str, float] = field(default_factory=dict)
 
     @property
     def done(self) -> bool:
@@ -134,16 +142,20 @@ class Contest:
             self.journal.put(entry.trial)
         return entry
 
-    def tune(self, name: str, trials: int, seconds: float, slack: float = 0.0) -> None:
-        """Search good parameters on all rows, and again inside every outer fold for an honest score."""
+    def tune(self, name: str, trials: int, seconds: float, slack: float = 0.0, inner: Any = None) -> None:
+        """Search good parameters on all rows, and again inside every outer fold for an honest score.
+
+        ``inner`` says how the search splits its rows; None: as the division says.
+        """
         entry, division = self.entries[name], self.division
-        task = Task(
-            entry.model, division.develop, space_of(entry.model), self.metric, "auto", trials, "one_se", self.seed
-        )
+        inner = division.inner if inner is None else inner
+        space = entry.rung.space(entry.model)
+        assert space is not None
+        task = Task(entry.model, division.develop, space, self.metric, "auto", trials, "one_se", self.seed)
         watch = Watch(None if math.isinf(seconds) else seconds, slack=slack)
         found = run_search(
-            task, watch, inner=division.inner, outer=division.outer, resume=self.journal.search_folder(name),
-            every_fold=True,
+            task, watch, inner=inner, outer=division.outer, every_fold=True, given=entry.trial,
+            resume=self.journal.search_folder(name if inner == division.inner else f"{name} {inner}"),
         )  # fmt: skip
         entry.search = found
         if found.outer is None or found.chosen is None:
@@ -152,21 +164,34 @@ class Contest:
         if len(tuned.outcomes) == len(division.outer) and all(o.answers is not None for o in tuned.outcomes):
             entry.tuned = Trial(name, tuned.outcomes)
 
-    def tunable(self) -> list[str]:
-        """Models whose parameters are worth a search, the most promising first."""
-        sign = -1.0 if self.metric.higher_is_better else 1.0
-        able = {
-            n: sign * self.mean_score(e.trial)
-            for n, e in self.entries.items()
-            if e.done and not e.rung.baseline and _has_ranges(e.model)
-        }
-        return sorted((n for n, score in able.items() if not math.isnan(score)), key=lambda n: able[n])
+    def tunable(self, hurried: bool = False) -> list[str]:
+        """Models whose parameters are worth a search, the most promising first.
+
+        A search moves a score a little: where time is short (``hurried``), a model that is far behind as given would
+        take that of one that may win.
+        """
+        promise = self._promise(self.metric)
+        able = [n for n in promise if self.entries[n].rung.space(self.entries[n].model) is not None]
+        far = [n for n in able if hurried and promise[n] < PROMISING]
+        if far:
+            self.notes.append(f"Not tuned, as they are far behind the best: {', '.join(far)}.")
+        too = {} if self.second is None else self._promise(self.second)
+        return sorted((n for n in able if n not in far), key=lambda n: -promise[n] - too.get(n, 0.0))
+
+    def _promise(self, metric: Metric) -> dict[str, float]:
+        """The gain of every model over Zero-R as a share of the largest; 1 for all where nothing is better than it."""
+        scores = {n: self.mean_score(e.trial, metric) for n, e in self.entries.items() if e.done}
+        zero, sign = scores.get("Zero-R", math.nan), 1.0 if metric.higher_is_better else -1.0
+        gains = {n: sign * (s - zero) for n, s in scores.items() if not math.isnan(s)}
+        best = max(gains.values(), default=0.0)
+        return {n: gain / best if best > 0 else 1.0 for n, gain in gains.items()}
 
     # ------------------------------------------------------------------------------------------------------- standing
 
-    def mean_score(self, trial: Trial) -> float:
-        """The mean of the folds, without the cost of an interval."""
-        known = [self.metric.score(a) for a in trial.answers if a is not None and self.metric.serves(a)]
+    def mean_score(self, trial: Trial, metric: Metric | None = None) -> float:
+        """The mean of the folds, without the cost of an interval; of the measure that ranks, unless told otherwise."""
+        one = metric or self.metric
+        known = [one.score(a) for a in trial.answers if a is not None and one.serves(a)]
         return float(np.mean(known)) if known else math.nan
 
     def best_trial(self, entry: Entry) -> Trial:
@@ -194,6 +219,12 @@ class Contest:
         """Models, best first, that can be fitted for the test and on all rows within so many seconds."""
         more = (LAST_FIT + TEST_FIT) * np.array([self.entries[n].fit_seconds for n in board.ranking])
         return [n for n, need in zip(board.ranking, more, strict=True) if need <= seconds or n == board.baseline]
+
+    def last_fits(self) -> float:
+        """Seconds that the fits for the test and on all rows will take, of the best models so far put together."""
+        sign = -1.0 if self.metric.higher_is_better else 1.0
+        done = sorted((e for e in self.entries.values() if e.done), key=lambda e: sign * self.mean_score(e.trial))
+        return (LAST_FIT + TEST_FIT) * sum(e.fit_seconds for e in done[:USUAL_MEMBERS])
 
     def choice(self, board: Comparison, seconds: float = math.inf) -> str:
         """The simplest model within one standard error of the best; Zero-R only where nothing is better.
@@ -230,6 +261,13 @@ class Contest:
             return gap.low <= 0 <= gap.high
         return bool(abs(known.mean()) <= known.std(ddof=1) / math.sqrt(len(known)))
 
+    def called(self, name: str) -> str:
+        """A model in words: what a blend is made of, whether a model is tuned."""
+        members = self.entries[name].members
+        if members:
+            return f"{name} of {listed(f'{n} ({w:.0%})' for n, w in members.items())}"
+        return f"{name}, tuned" if self.is_tuned(name) else name
+
     def params(self, name: str) -> dict[str, Any]:
         """The parameters of a model that a search found, where its tuned form stands on the board."""
         entry = self.entries[name]
@@ -258,13 +296,6 @@ class Contest:
             }  # fmt: skip
 
 
-def _has_ranges(model: Any) -> bool:
-    try:
-        return len(space_of(model)) > 0
-    except ValueError:
-        return False
-
-
 def _short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else repr(value)
 
@@ -285,6 +316,7 @@ def enter_all(contest: Contest, rungs: list[Rung], clock: Clock, share: float, s
         entry = contest.try_as_given(rung, part, _slack(clock, part))
         if entry.done:
             contest.refused.pop(rung.name, None)
+            clock.owed = contest.last_fits()
             said(f"{rung.name} {contest.mean_score(entry.trial):.3f}")
         else:
             contest.refused[rung.name] = entry.failure
@@ -302,20 +334,37 @@ def _slack(clock: Clock, part: float) -> float:
     return max(end - part, 0.0) if math.isfinite(part) and math.isfinite(end) else 0.0
 
 
+def _inner_for(contest: Contest, name: str, seconds: float) -> tuple[Any, float] | None:
+    """How a search of the model splits its rows, and the seconds that a few tries need; None where they are too few.
+
+    Few tries on folds find little: from enough rows on, one part of them chooses, and there are more tries.
+    """
+    usual = contest.division.inner
+    places, fit = len(contest.division.outer) + 1, contest.entries[name].fit_seconds
+
+    def need(parts: int) -> float:
+        return places * (LEAST_TRIES * parts + LAST_FIT) * fit
+
+    ways = [(usual, need(1 if usual == "holdout" else INNER_FOLDS))]
+    if usual != "holdout" and contest.division.develop.n_rows >= ENOUGH_FOR_HOLDOUT:
+        ways.append(("holdout", need(1)))
+    return next((way for way in ways if way[1] <= seconds), None)
+
+
 def tune_all(contest: Contest, trials: int, clock: Clock, share: float, said: Say) -> None:
     """Searches, the most promising model first, while time is left."""
-    waiting = contest.tunable()
+    waiting = contest.tunable(hurried=clock.budget is not None)
     for i, name in enumerate(waiting):
         left = clock.until(share)
-        inner = 1 if contest.division.inner == "holdout" else INNER_FOLDS
-        need = LEAST_TRIES * (len(contest.division.outer) + 1) * inner * contest.entries[name].fit_seconds
-        if left < max(LEAST_SECONDS, need):
+        way = _inner_for(contest, name, left)
+        if left < LEAST_SECONDS or way is None:
             contest.notes.append(f"{name} was not tuned: {NOT_REACHED}.")
             continue
+        inner, need = way
         # The first few get the most: a search that is cut short says little.
-        part = left if math.isinf(left) else left / min(3, len(waiting) - i)
+        part = left if math.isinf(left) else max(left / min(3, len(waiting) - i), need)
         try:
-            contest.tune(name, trials, part, _slack(clock, part))
+            contest.tune(name, trials, part, _slack(clock, part), inner)
         except (RuntimeError, ValueError) as error:
             contest.notes.append(f"{name} was not tuned: {error}")
             continue
@@ -328,7 +377,10 @@ def leaderboard_section(contest: Contest, board: Comparison) -> Section:
     full = board.leaderboard().set_index("model")
     frame = page.frame
     assert frame is not None
-    frame["parameters"] = ["tuned" if contest.is_tuned(n) else "as given" for n in frame["model"]]
+    frame["parameters"] = [
+        "weights" if contest.entries[n].members else "tuned" if contest.is_tuned(n) else "as given"
+        for n in frame["model"]
+    ]
     frame["seconds to fit"] = [f"{full.loc[n, 'seconds to fit']:.2g}" for n in frame["model"]]
     frame["per 1,000 answers"] = [
         f"{1e6 * full.loc[n, 'seconds to predict'] / _tested(contest):.2g} ms" for n in frame["model"]

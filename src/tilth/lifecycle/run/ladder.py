@@ -10,6 +10,7 @@ import numpy as np
 
 from tilth.data.schema import Schema
 from tilth.errors import SchemaError
+from tilth.evaluate.search.space import Space, space_of
 from tilth.models.catalogue import estimator_class
 
 #: Parts of the rows from which the probabilities of a model without any are learned.
@@ -21,6 +22,7 @@ class Rung:
     """A model of the contest: its name for people, its class, and the parameters it starts from.
 
     ``baseline`` rungs are scored as they are and never tuned; ``place`` says how simple a model is, 0 the simplest.
+    ``ranges`` is what a search tries: None what the class declares, nothing for a model that is not tuned.
     """
 
     name: str
@@ -28,6 +30,16 @@ class Rung:
     place: int
     params: Mapping[str, Any] = field(default_factory=dict)
     baseline: bool = False
+    ranges: Mapping[str, Any] | None = None
+
+    def space(self, model: Any) -> Space | None:
+        """What is worth trying of the model; None where nothing is."""
+        if self.baseline or (self.ranges is not None and not self.ranges):
+            return None
+        try:
+            return space_of(model, self.ranges)
+        except ValueError:  # nothing is declared
+            return None
 
     def make(self, seed: int) -> Any:
         """The model, unfitted: prepared for missing values in any column, numbers on one scale where that matters.
@@ -65,7 +77,9 @@ _CLASSES: tuple[tuple[str, str, bool], ...] = (
     ("Random forest", "RandomForestClassifier", False),
     ("Extra trees", "ExtraTreesClassifier", False),
     ("Gradient boosting", "GradientBoostingClassifier", False),
-    ("Gradient boosting, stopped early", "GradientBoostingClassifier", False),
+    ("Gradient boosting, small trees", "GradientBoostingClassifier", False),
+    ("Gradient boosting, small steps", "GradientBoostingClassifier", False),
+    ("Gradient boosting, large trees", "GradientBoostingClassifier", False),
 )
 _NUMBERS: tuple[tuple[str, str, bool], ...] = (
     ("Zero-R", "ZeroRRegressor", True),
@@ -79,14 +93,36 @@ _NUMBERS: tuple[tuple[str, str, bool], ...] = (
     ("Random forest", "RandomForestRegressor", False),
     ("Extra trees", "ExtraTreesRegressor", False),
     ("Gradient boosting", "GradientBoostingRegressor", False),
-    ("Gradient boosting, stopped early", "GradientBoostingRegressor", False),
+    ("Gradient boosting, small trees", "GradientBoostingRegressor", False),
+    ("Gradient boosting, small steps", "GradientBoostingRegressor", False),
+    ("Gradient boosting, large trees", "GradientBoostingRegressor", False),
 )
+#: Boosting in small steps that stops by itself, then learns all rows. A tree asks part of the columns, so trees differ.
+_SMALL_STEPS: dict[str, Any] = {
+    "learning_rate": 0.05, "n_estimators": 1500, "max_leaf_nodes": 63, "tree_features": 0.6, "l2_regularization": 1.0,
+    "early_stopping": True, "n_iter_no_change": 50, "refit": True,
+}  # fmt: skip
 #: Parameters that a rung starts from, where they are not those of its class.
 _PARAMS: dict[str, dict[str, Any]] = {
-    "Gradient boosting, stopped early": {"n_estimators": 1000, "early_stopping": True, "n_iter_no_change": 30},
+    "Gradient boosting, small steps": _SMALL_STEPS,
+    "Gradient boosting, small trees": {**_SMALL_STEPS, "max_leaf_nodes": 10},
+    "Gradient boosting, large trees": {**_SMALL_STEPS, "max_leaf_nodes": 255},
 }
-#: Tried after all others, though simpler than some: on all but small tables they take longest.
-LATE = ("Random forest", "Extra trees")
+#: Rows from which on, and below which, a rung is worth its time.
+_FROM_ROWS = {"Gradient boosting, large trees": 5_000}
+_BELOW_ROWS = {"Gradient boosting, small trees": 10_000}
+#: What a search tries of a rung, where it is not what its class declares. The number of rounds is found by stopping.
+_RANGES: dict[str, dict[str, Any]] = {
+    "Gradient boosting": {},  # tuned in the form that stops by itself
+    "Gradient boosting, small trees": {},
+    "Gradient boosting, large trees": {},
+    "Gradient boosting, small steps": {
+        "learning_rate": (0.02, 0.2, "log"), "max_leaf_nodes": (6, 255, "log"), "min_samples_leaf": (3, 100, "log"),
+        "tree_features": (0.3, 1.0), "l2_regularization": (0.01, 100.0, "log"),
+    },
+}  # fmt: skip
+#: Tried after all others, in this order, though simpler than some: on all but small tables they take longest.
+LATE = ("Gradient boosting, large trees", "Random forest", "Extra trees", "Gradient boosting, small trees")
 
 #: Predictors that are no candidates by themselves, and why; any of them can be asked for by name.
 LEFT_OUT: dict[str, str] = {
@@ -123,6 +159,8 @@ LEFT_OUT: dict[str, str] = {
     "CalibratedClassifier": "put around a model",
     "ConformalRegressor": "put around a model",
     "ConformalClassifier": "put around a model",
+    "VotingClassifier": "the contest blends its best models itself",
+    "VotingRegressor": "the contest blends its best models itself",
     "TunedClassifier": "the contest tunes its models itself",
     "TunedRegressor": "the contest tunes its models itself",
 }
@@ -131,7 +169,7 @@ LEFT_OUT: dict[str, str] = {
 def rungs(task: str, wanted: tuple[str, ...] = ()) -> list[Rung]:
     """The models of a task, simplest first; ``wanted`` are class names: these only, beside the baselines."""
     known = [
-        Rung(n, m, i, _PARAMS.get(n, {}), baseline=b)
+        Rung(n, m, i, _PARAMS.get(n, {}), baseline=b, ranges=_RANGES.get(n))
         for i, (n, m, b) in enumerate(_CLASSES if task == "classification" else _NUMBERS)
     ]
     if not wanted:
@@ -154,6 +192,10 @@ def fitting(ladder: list[Rung], schema: Schema, target: Any) -> Iterator[tuple[R
 
 def _refusal(rung: Rung, schema: Schema, target: Any) -> str:
     cls = estimator_class(rung.model)
+    if len(target) < _FROM_ROWS.get(rung.name, 0):
+        return f"for {_FROM_ROWS[rung.name]:,} rows or more"
+    if len(target) >= _BELOW_ROWS.get(rung.name, len(target) + 1):
+        return f"for fewer than {_BELOW_ROWS[rung.name]:,} rows"
     if rung.model == "PoissonRegressor" and (target.min() < 0 or not np.array_equal(target, np.floor(target))):
         return "for counts: whole numbers from 0"
     if rung.model == "GammaRegressor" and target.min() <= 0:

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tilth.evaluate.search.space import space_of
 from tilth.evaluate.search.trials import data_hash, splits_hash
+from tilth.lifecycle.run.contest import Contest
 from tilth.lifecycle.run.record import Run
 from tilth.quality.finding import plain
 
@@ -22,11 +22,9 @@ def manifest(run: Run, digest: str | None) -> dict[str, Any]:
     chosen: dict[str, Any] | None = None
     if contest is not None and run.chosen is not None:
         entry = contest.entries[run.chosen]
-        params = contest.params(run.chosen)
         chosen = {
-            "name": run.chosen, "class": entry.rung.model, "tuned": contest.is_tuned(run.chosen),
-            "params": space_of(entry.model).encode(params) if params else {},
-            "fit_seconds": entry.fit_seconds,
+            **_described(contest, run.chosen), "fit_seconds": entry.fit_seconds,
+            "members": [{**_described(contest, n), "weight": w} for n, w in entry.members.items()],
         }  # fmt: skip
     path = run.question.path
     return plain({
@@ -48,6 +46,16 @@ def manifest(run: Run, digest: str | None) -> dict[str, Any]:
         "trials": [] if contest is None else [row for name in contest.entries for row in _trials(run, name)],
         "versions": versions(), "started": datetime.fromtimestamp(_started(run), UTC).isoformat(timespec="seconds"),
     })  # fmt: skip
+
+
+def _described(contest: Contest, name: str) -> dict[str, Any]:
+    """What a model of the contest is made from."""
+    entry, params = contest.entries[name], contest.params(name)
+    space = entry.rung.space(entry.model)
+    return {
+        "name": name, "class": entry.rung.model, "tuned": contest.is_tuned(name),
+        "params": space.encode(params) if params and space is not None else {},
+    }  # fmt: skip
 
 
 def _trials(run: Run, name: str) -> list[dict[str, Any]]:

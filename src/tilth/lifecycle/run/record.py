@@ -186,7 +186,7 @@ class Run:
         """The chosen model in words."""
         if self.chosen is None or self.contest is None:
             return "no model"
-        return f"{self.chosen}, tuned" if self.contest.is_tuned(self.chosen) else self.chosen
+        return self.contest.called(self.chosen)
 
     @property
     def score(self) -> Interval | None:

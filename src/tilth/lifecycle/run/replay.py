@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from tilth.evaluate.problem import prepared
-from tilth.evaluate.search.space import space_of
 from tilth.evaluate.search.trials import data_hash
 from tilth.lifecycle.run import remedies
-from tilth.lifecycle.run.ladder import rungs
+from tilth.lifecycle.run.blend import blend_of
+from tilth.lifecycle.run.ladder import Rung, rungs
 from tilth.lifecycle.run.manifest import SCHEMA, versions
 from tilth.lifecycle.run.options import Options
 from tilth.lifecycle.run.outputs import plain_digest
@@ -87,12 +87,12 @@ def replay_run(path: str | Path, data: Any = None) -> Replayed:
         found = profile(question.table, question.target, kinds=question.kinds or None)
         remedies.apply(question, found.findings, wishes.trust)
     problem = prepared(question.table, question.target, task=told["task"], kinds=question.kinds or None, owner="replay")
-    rung = next((r for r in rungs(told["task"], wishes.models) if r.name == chosen["name"]), None)
-    if rung is None:
-        raise SourceError(f"The run of {path} chose {chosen['name']!r}, which this version does not know.")
-    model = rung.make(wishes.seed)
-    if chosen["params"]:
-        model.set_params(**space_of(model).decode(chosen["params"]))
+    known_rungs = {r.name: r for r in rungs(told["task"], wishes.models)}
+    if chosen.get("members"):
+        parts = [(m["name"], _made(m, known_rungs, wishes.seed, path)) for m in chosen["members"]]
+        model = blend_of(parts, [m["weight"] for m in chosen["members"]], told["task"], wishes.seed)
+    else:
+        model = _made(chosen, known_rungs, wishes.seed, path)
     costs = None if chosen["name"] == "Zero-R" else wishes.costs
     fitted = final_model(model, question.kinds, costs, told["positive"], wishes.seed).fit(
         question.table, question.target
@@ -101,6 +101,18 @@ def replay_run(path: str | Path, data: Any = None) -> Replayed:
     return Replayed(
         fitted, digest == told["model_sha256"], told["model_sha256"], digest, tuple(_different(told, problem))
     )
+
+
+def _made(told: dict[str, Any], known: dict[str, Rung], seed: int, path: Any) -> Any:
+    """A model of the contest with the parameters that the manifest names."""
+    rung = known.get(told["name"])
+    if rung is None:
+        raise SourceError(f"The run of {path} chose {told['name']!r}, which this version does not know.")
+    model = rung.make(seed)
+    space = rung.space(model)
+    if told["params"] and space is not None:
+        model.set_params(**space.decode(told["params"]))
+    return model
 
 
 def _different(told: dict[str, Any], problem: Any) -> list[str]:

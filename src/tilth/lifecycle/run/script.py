@@ -19,6 +19,8 @@ def call_text(value: Any, indent: int = 0) -> str:
     >>> print(call_text(Ridge(alpha=0.5)))
     Ridge(alpha=0.5)
     """
+    if isinstance(value, (list, tuple)) and any(isinstance(v, (Estimator, list, tuple)) for v in value):
+        return _series(value, indent)
     if not isinstance(value, Estimator):
         return repr(value)
     usual = type(value)().get_params(deep=False)
@@ -30,6 +32,16 @@ def call_text(value: Any, indent: int = 0) -> str:
     pad = " " * (indent + 4)
     rows = [f"{pad}{n}={_laid_out(v, indent + 4)}," for n, v in told.items()]
     return "\n".join([f"{name}(", *rows, f"{' ' * indent})"])
+
+
+def _series(value: list[Any] | tuple[Any, ...], indent: int) -> str:
+    """A list or tuple with models in it."""
+    start, end = ("[", "]") if isinstance(value, list) else ("(", ",)" if len(value) == 1 else ")")
+    line = f"{start}{', '.join(call_text(v) for v in value)}{end}"
+    if len(line) + indent <= WIDTH and "\n" not in line:
+        return line
+    pad = " " * (indent + 4)
+    return "\n".join([start, *(f"{pad}{call_text(v, indent + 4)}," for v in value), f"{' ' * indent}{end[-1]}"])
 
 
 def _laid_out(value: Any, indent: int) -> str:

@@ -19,6 +19,7 @@ from tilth.evaluate.resample import resample
 from tilth.evaluate.roc import PrecisionRecallCurve, RocCurve, precision_recall, roc
 from tilth.evaluate.splits import Splits
 from tilth.evaluate.table import Scores, signed, zero_r
+from tilth.lifecycle.run.blend import enter_blend
 from tilth.lifecycle.run.contest import (
     LAST_FIT,
     TEST_FIT,
@@ -37,7 +38,7 @@ from tilth.models.rules.one_r import OneRClassifier
 from tilth.quality.finding import count, listed
 
 #: Shares of the budget until which models are tried as they are, those that were not reached again, and tuned.
-ENTER_UNTIL, AGAIN_UNTIL, TUNE_UNTIL = 0.4, 0.5, 0.65
+ENTER_UNTIL, AGAIN_UNTIL, TUNE_UNTIL = 0.4, 0.55, 0.65
 #: The models that every other must beat, and the two to begin with.
 FIRST = ("Zero-R", "One-R", "Naive Bayes", "Logistic regression", "Ridge regression")
 _RULE_LINES = 20
@@ -129,7 +130,7 @@ def candidates(run: Run) -> Iterable[Section]:
     """All other models that fit the data, as they come, simple ones first."""
     assert run.contest is not None
     heard: list[str] = []
-    waiting = sorted(run.contest.waiting, key=lambda rung: rung.name in LATE)
+    waiting = sorted(run.contest.waiting, key=lambda rung: LATE.index(rung.name) if rung.name in LATE else -1)
     enter_all(run.contest, waiting, run.clock, ENTER_UNTIL, heard.append)
     # A model that was not reached is worth more than a better setting of one that was.
     enter_all(run.contest, unfinished(run.contest), run.clock, AGAIN_UNTIL, heard.append, most=1.0)
@@ -154,8 +155,11 @@ def choose(run: Run) -> Iterable[Section]:
 
     contest = run.contest
     assert contest is not None
-    run.scores = board = contest.board()
+    run.clock.owed = 0.0  # what the chosen model will take is looked at now
     left = math.inf if run.interrupted else run.clock.left
+    if not run.options.models:  # those that were asked for stand alone
+        enter_blend(contest, left)
+    run.scores = board = contest.board()
     run.chosen = chosen = contest.choice(board, left)
     run.clock.owed = (TEST_FIT + LAST_FIT) * contest.entries[chosen].fit_seconds
     run.why = why = _why(run, contest, board, contest.affordable(board, left)[0])
