@@ -59,11 +59,12 @@ def _described(contest: Contest, name: str) -> dict[str, Any]:
 
 
 def _trials(run: Run, name: str) -> list[dict[str, Any]]:
-    """Every fit that chose: the model as given, then the tries of its search."""
+    """Every fit that chose: the model as given, then the tries of its search; of a blend what it is made of."""
     assert run.contest is not None
     entry = run.contest.entries[name]
     scores = run.contest.mean_score(entry.trial) if entry.done else None
-    rows = [{"model": name, "as_given": True, "score": scores, "seconds": entry.fit_seconds, "failure": entry.failure}]
+    what = {"members": entry.members} if entry.members else {"as_given": True}
+    rows = [{"model": name, **what, "score": scores, "seconds": entry.fit_seconds, "failure": entry.failure}]
     if entry.search is not None:
         rows += [{"model": name, **t.to_json("all rows", entry.search.task.space)} for t in entry.search.tried]
     return rows
