@@ -68,7 +68,8 @@ def predict(
     heard = Heard()
     n_rows = 0
     with _sink(out, form, as_json) as write:
-        for piece in read_chunks(source, chunk, text=[*ids, *text_columns(answerer.model)]):
+        text = [*ids, *text_columns(answerer.model)]
+        for piece in read_chunks(source, chunk, text=text, needed=[*ids, *answerer.needed()]):
             say_notes(piece.notes, quiet)
             for name in ids:
                 require_column([str(c) for c in piece.frame.columns], name, "id to carry through")
@@ -132,6 +133,11 @@ class Answerer:
         """Whether the model learned from a column of this name."""
         schema = self._schema()
         return schema is not None and column in schema.names
+
+    def needed(self) -> list[str]:
+        """The columns without which the model has no answer."""
+        schema = self._schema()
+        return [] if schema is None else [c.name for c in schema.features]
 
     def answers(self, rows: pd.DataFrame) -> pd.DataFrame:
         """One line per row: the prediction, and what else was asked for or can be said."""
