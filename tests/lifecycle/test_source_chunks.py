@@ -181,7 +181,7 @@ def test_a_key_that_only_the_first_piece_lacks_is_missing_there(tmp_path):
 
 
 def test_a_needed_key_that_no_row_has_is_not_made_up_at_the_end(tmp_path):
-    """What lacks it as a whole must lack it in pieces, so that it is refused; a file of one piece is refused at once."""
+    """What lacks it as a whole must lack it in pieces, so that it is refused; one piece is refused at once."""
     path = write(tmp_path, '{"a": 1}\n{"a": 2}\n{"a": 3}\n\n', "t.jsonl")
     assert [list(p.frame) for p in read_chunks(path, 2, needed=["b"])] == [["a", "b"], ["a"]]
     assert [list(p.frame) for p in read_chunks(path, 9, needed=["b"])] == [["a"]]

@@ -172,7 +172,7 @@ def _with_columns(frame: pd.DataFrame, names: list[str]) -> pd.DataFrame:
     import pandas as pd
 
     empty = pd.Series(None, index=frame.index, dtype=object)
-    return pd.DataFrame({n: frame[n] if n in frame else empty for n in names})
+    return pd.DataFrame({n: frame.get(n, empty) for n in names})
 
 
 def _delimited(waiting: _Waiting, rows: int, text: Collection[str]) -> Iterator[Source]:
