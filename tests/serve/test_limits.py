@@ -161,6 +161,26 @@ def test_a_slow_answer_is_given_up_but_counts_until_it_is_done(client_of, model,
     assert client.post("/predict", row).status == 200
 
 
+def test_an_answer_whose_client_has_left_is_given_up_at_once(client_of, model, row, slow):
+    go, begin = slow
+    client = client_of(model)
+    begin()
+
+    async def visit():
+        leaves = asyncio.Event()
+        asked = asyncio.create_task(client.send("POST", "/predict", _json(row), JSON, leaves=leaves))
+        while not client_gate(client).inside:
+            await asyncio.sleep(0.005)
+        leaves.set()
+        return await asyncio.wait_for(asked, 10)
+
+    reply = client.run(visit())
+    assert (reply.status, reply.error["code"]) == (400, "disconnected")
+    assert client_gate(client).inside == 1  # its thread is still at work
+    go.set()
+    assert client.post("/predict", row).status == 200
+
+
 def test_work_that_has_not_begun_is_dropped_when_given_up():
     gate = Gate(Limits(max_requests=100, timeout=0.02))
     go, done = threading.Event(), []
