@@ -63,7 +63,7 @@ def parse_size(text: str) -> int:
 class Gate:
     """Lets in as many requests as the limits say, and runs them on threads so that the server can go on listening.
 
-    Used from one event loop. A request that takes too long, or whose client has left, is given up, but its thread counts
+    Used from one event loop. A request that takes too long or whose client has left is given up, but its thread counts
     until it is done.
     """
 

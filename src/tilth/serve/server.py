@@ -43,7 +43,7 @@ def serve(
 ) -> None:
     """Answer for a model file over HTTP until the process is told to stop (SIGINT or SIGTERM).
 
-    Requests may then end within ``GRACE`` seconds. A thread that still computes what nobody waits for cannot be stopped:
+    Requests may then end within ``GRACE`` seconds. A thread that computes what nobody waits for cannot be stopped:
     Python waits for it at its end, unless :func:`leave_now` ends the process.
 
     Parameters
