@@ -341,3 +341,14 @@ def test_a_key_that_no_line_has_is_refused_in_pieces_too(call, weather_model, tm
         assert f"X lacks: {name!r}" in err
         assert not (tmp_path / "o.csv").exists()
         assert call("predict", weather_model, "w.jsonl", "--id", "key", "--chunk", chunk)[0] == Exit.DATA
+
+
+def test_ids_beside_answers_of_the_same_name(call, weather_model, weather_csv, tmp_path):
+    frame = pd.read_csv(weather_csv).assign(**{"prediction": range(14), "prediction (given)": range(14, 28)})
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    ids = ["--id", "prediction (given)", "--id", "prediction"]
+    code, out, err = call("predict", weather_model, "new.csv", *ids, "-q")
+    assert code == Exit.OK, err
+    found = pd.read_csv(io.StringIO(out))
+    assert list(found) == ["prediction (given)", "prediction (given 2)", "prediction"]
+    assert found["prediction (given 2)"].tolist() == list(range(14))

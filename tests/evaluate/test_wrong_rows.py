@@ -164,6 +164,11 @@ def test_the_columns_shown_are_those_that_say_most_about_the_answers():
     assert gaps.frame("confident")["x6"].tolist() == ["missing"] * 10
     clash = wrong_rows(answers, pd.DataFrame({"row": rng.random(n)}))
     assert "row (column)" in clash.frame("confident")
+    # A name of one list stands for the same thing in all of them.
+    names = ["suggested", "row", "row (column)"]
+    clash = wrong_rows(answers, pd.DataFrame({name: rng.random(n) for name in names}), columns=names)
+    for kind in ("confident", "surprising", "labels"):
+        assert list(clash.frame(kind))[-3:] == ["suggested (column)", "row (column 2)", "row (column)"]
 
 
 def test_the_result_has_frames_pictures_sections_and_json():

@@ -60,6 +60,7 @@ def predict(
     if out is not None and not out.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {out.parent} to write {out.name} in; make it, or change --out.")
     say(f"tilth: predicting {source} with {model}", quiet)
+    from tilth.data.names import beside
     from tilth.lifecycle.save import load
     from tilth.lifecycle.source import read_chunks, require_column
 
@@ -77,7 +78,7 @@ def predict(
             with heard.listening():
                 answers = answerer.answers(rows)
             for place, name in enumerate(ids):
-                answers.insert(place, name if name not in answers else f"{name} (given)", piece.frame[name])
+                answers.insert(place, *beside([name], answers.columns, "given"), piece.frame[name])
             write(answers)
             n_rows += len(answers)
             if watcher is not None:
