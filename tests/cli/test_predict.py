@@ -308,3 +308,47 @@ def test_predict_and_explain_read_levels_alike(call, tmp_path):
     assert call("predict", "v.tilth", "v.csv", "-q")[1].split() == ["prediction", "bad", "good"]
     told = json.loads(call("explain", "v.tilth", "v.csv", "--json", "-q")[1])
     assert [row["prediction"] for row in told["rows"]] == ["bad", "good"]
+
+
+def test_json_lines_in_pieces_are_answered_as_a_whole(call, weather_model, tmp_path):
+    rows = load("weather").frame.drop(columns="Play").to_dict("records")
+    name = next(iter(rows[0]))
+    lines = [{**r, "key": 9007199254740993 + i} for i, r in enumerate(rows)]
+    for line in lines[:5]:
+        del line[name]
+    for line in lines[:2] + lines[9:10]:
+        del line["key"]
+    (tmp_path / "w.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for options in ([], ["--format", "jsonl"], ["-o", "o.parquet"]):
+        given = ["predict", weather_model, "w.jsonl", "--id", "key", "-q", *options]
+        code, whole, err = call(*given)
+        assert code == Exit.OK, err
+        assert call(*given, "--chunk", 2) == (code, whole, err)
+    found = pd.read_csv(io.StringIO(call("predict", weather_model, "w.jsonl", "--id", "key", "-q")[1]), dtype=str)
+    assert found["key"].tolist()[2:4] == ["9007199254740995", "9007199254740996"]
+    assert found["key"].isna().tolist() == [i in (0, 1, 9) for i in range(14)]
+    assert pd.read_parquet(tmp_path / "o.parquet")["key"].astype(object).tolist()[3] == "9007199254740996"
+
+
+def test_a_key_that_no_line_has_is_refused_in_pieces_too(call, weather_model, tmp_path):
+    rows = load("weather").frame.drop(columns="Play").to_dict("records")
+    name = next(iter(rows[0]))
+    lines = [{k: v for k, v in r.items() if k != name} for r in rows]
+    (tmp_path / "w.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for chunk in (2, 5, 100):
+        code, _, err = call("predict", weather_model, "w.jsonl", "-o", "o.csv", "--chunk", chunk)
+        assert code == Exit.DATA
+        assert f"X lacks: {name!r}" in err
+        assert not (tmp_path / "o.csv").exists()
+        assert call("predict", weather_model, "w.jsonl", "--id", "key", "--chunk", chunk)[0] == Exit.DATA
+
+
+def test_ids_beside_answers_of_the_same_name(call, weather_model, weather_csv, tmp_path):
+    frame = pd.read_csv(weather_csv).assign(**{"prediction": range(14), "prediction (given)": range(14, 28)})
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    ids = ["--id", "prediction (given)", "--id", "prediction"]
+    code, out, err = call("predict", weather_model, "new.csv", *ids, "-q")
+    assert code == Exit.OK, err
+    found = pd.read_csv(io.StringIO(out))
+    assert list(found) == ["prediction (given)", "prediction (given 2)", "prediction"]
+    assert found["prediction (given 2)"].tolist() == list(range(14))

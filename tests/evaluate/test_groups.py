@@ -8,6 +8,7 @@ from sklearn import metrics as peer
 from tilth.errors import SchemaError
 from tilth.evaluate.answers import Answers
 from tilth.evaluate.criteria import BINARY, implied
+from tilth.evaluate.gaps import largest_difference
 from tilth.evaluate.grouping import MISSING, chosen_columns, groupings, sensitive_table
 from tilth.evaluate.groups import by_group
 from tilth.evaluate.intervals import wilson
@@ -426,6 +427,31 @@ def test_a_sensitive_column_that_is_not_there_is_named_with_the_nearest_one():
         chosen_columns(table, "religion", "fairness")
     with pytest.raises(ValueError, match="at least one sensitive column"):
         chosen_columns(table, [], "fairness")
+
+
+@pytest.mark.parametrize(("groups", "columns"), [(2, 1), (4, 1), (2, 3)])
+def test_fair_models_show_any_gap_as_seldom_as_said(groups, columns):
+    """All criteria together, not each by itself: that would be 17 to 19 of 100."""
+    rng = np.random.default_rng(5)
+    n, alarms = 600, []
+    for _ in range(400):
+        p = 1 / (1 + np.exp(-rng.normal(0, 1.2, n)))
+        both = np.column_stack([1 - p, p])
+        answers = Answers((rng.random(n) < p).astype(int), (p > 0.5).astype(int), both, classes=np.array([0, 1]))
+        table = {f"c{j}": rng.integers(0, groups, n).astype(str) for j in range(columns)}
+        found = by_group(answers, table, intersections=False)
+        assert len(found.criteria) == 6
+        alarms.append(any(g.difference.low > 0 for g in found.gaps))
+    assert np.mean(alarms) <= 0.07, np.mean(alarms)
+
+
+def test_the_same_number_of_two_criteria_is_compared_once():
+    answers, group = random_answers(600)
+    found = by_group(answers, {"sex": group})
+    compared = {m for c in found.criteria for m in c.measures}
+    measure = found.tables[0].measures["TPR"]
+    usable = np.ones(len(measure.value), dtype=bool)
+    assert found.gap("III").difference == largest_difference(measure, usable, 0.95, len(compared))
 
 
 def test_intersections_of_too_many_groups_are_left_out_and_said():

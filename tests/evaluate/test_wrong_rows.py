@@ -10,6 +10,7 @@ from tilth.data.datasets import load
 from tilth.errors import SchemaError
 from tilth.evaluate.answers import Answers
 from tilth.evaluate.audit.case import in_row_order
+from tilth.evaluate.intervals import wilson
 from tilth.evaluate.problem import prepared
 from tilth.evaluate.resample import resample
 from tilth.evaluate.splits import make_splits
@@ -164,6 +165,68 @@ def test_the_columns_shown_are_those_that_say_most_about_the_answers():
     assert gaps.frame("confident")["x6"].tolist() == ["missing"] * 10
     clash = wrong_rows(answers, pd.DataFrame({"row": rng.random(n)}))
     assert "row (column)" in clash.frame("confident")
+    # A name of one list stands for the same thing in all of them.
+    names = ["suggested", "row", "row (column)"]
+    clash = wrong_rows(answers, pd.DataFrame({name: rng.random(n) for name in names}), columns=names)
+    for kind in ("confident", "surprising", "labels"):
+        assert list(clash.frame(kind))[-3:] == ["suggested (column)", "row (column 2)", "row (column)"]
+
+
+# -------------------------------------------------------------------------------------------- the interval of the error
+
+
+def some_answers(n=200, seed=4, **options):
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet([1, 1], n)
+    return Answers(rng.integers(0, 2, n), p.argmax(axis=1), p, classes=np.array(["no", "yes"]), **options)
+
+
+def test_rows_that_belong_together_count_as_often_as_they_differ():
+    once = some_answers()
+    again = np.repeat(np.arange(once.n), 5)
+    copies = Answers(once.true[again], once.given[again], once.probability[again], classes=once.classes, group=again)
+    alone, together = wrong_rows(once).error, wrong_rows(copies).error
+    assert (together.value, together.low, together.high) == pytest.approx((alone.value, alone.low, alone.high))
+    blind = wrong_rows(Answers(copies.true, copies.given, copies.probability, classes=copies.classes)).error
+    assert blind.high - blind.low < 0.6 * (together.high - together.low)
+    assert f"(error {together})" in wrong_rows(copies).verdict()
+
+
+def test_rows_of_groups_that_have_nothing_in_common_count_one_by_one():
+    plain = some_answers()
+    grouped = some_answers(group=np.arange(plain.n) % 100)
+    one, other = wrong_rows(plain).error, wrong_rows(grouped).error
+    assert other.value == one.value == np.mean(plain.true != plain.given)
+    assert other.high - other.low == pytest.approx(one.high - one.low, rel=0.25)
+    peer = wilson(round(one.value * 200), 200)
+    assert (one.low, one.high) == pytest.approx((peer.low, peer.high))
+
+
+def test_an_interval_by_groups_covers_where_one_by_rows_does_not():
+    """Ten rows of each of 40 people, some of whom the model knows less about: the error of all people is inside."""
+    rng = np.random.default_rng(6)
+    by_group, by_row = [], []
+    for _ in range(300):
+        hard = np.repeat(rng.beta(0.6, 1.4, 40), 10)  # the mean error is 0.3
+        true = rng.integers(0, 2, 400)
+        given = np.where(rng.random(400) < hard, 1 - true, true)
+        answers = {"true": true, "given": given, "classes": np.array(["no", "yes"])}
+        by_group.append(0.3 in wrong_rows(Answers(**answers, group=np.repeat(np.arange(40), 10))).error)
+        by_row.append(0.3 in wrong_rows(Answers(**answers)).error)
+    assert np.mean(by_group) >= 0.91, np.mean(by_group)
+    assert np.mean(by_row) < 0.85, np.mean(by_row)
+
+
+def test_weighted_rows_have_a_weighted_error_with_an_interval():
+    plain = some_answers()
+    even = wrong_rows(some_answers(weight=np.full(200, 3.0))).error
+    alone = wrong_rows(plain).error
+    assert (even.value, even.low, even.high) == pytest.approx((alone.value, alone.low, alone.high))
+    weight = np.where(plain.true == 1, 4.0, 1.0)
+    heavy = wrong_rows(some_answers(weight=weight)).error
+    assert heavy.value == pytest.approx(np.average(plain.true != plain.given, weights=weight))
+    assert heavy.low < heavy.value < heavy.high
+    assert heavy.high - heavy.low > alone.high - alone.low
 
 
 def test_the_result_has_frames_pictures_sections_and_json():

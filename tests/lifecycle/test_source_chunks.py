@@ -170,3 +170,38 @@ def test_ids_are_carried_to_the_last_digit(tmp_path):
 def test_cells_of_any_length_do_not_hide_the_separator(tmp_path):
     path = write(tmp_path, "a\tb\n1\t" + "x" * 140_000 + "\n2\ty\n", "t.tsv")
     assert read_source(path).frame.shape == (2, 2)
+
+
+def test_a_key_that_only_the_first_piece_lacks_is_missing_there(tmp_path):
+    path = write(tmp_path, '{"a": 1}\n{"a": 2}\n\n\n{"a": 3, "b": "x"}\n{"a": 4}\n\n\n', "t.jsonl")
+    found = [piece.frame for piece in read_chunks(path, 2, needed=["a", "b"])]
+    assert [list(f) for f in found] == [["a", "b"], ["a", "b"]]
+    assert found[0]["b"].isna().all()
+    assert pd.concat(found)["b"].fillna("").tolist() == read_source(path).frame["b"].fillna("").tolist()
+
+
+def test_a_needed_key_that_no_row_has_is_not_made_up_at_the_end(tmp_path):
+    """What lacks it as a whole must lack it in pieces, so that it is refused; one piece is refused at once."""
+    path = write(tmp_path, '{"a": 1}\n{"a": 2}\n{"a": 3}\n\n', "t.jsonl")
+    assert [list(p.frame) for p in read_chunks(path, 2, needed=["b"])] == [["a", "b"], ["a"]]
+    assert [list(p.frame) for p in read_chunks(path, 9, needed=["b"])] == [["a"]]
+
+
+def test_lines_are_counted_over_blank_pieces(tmp_path):
+    path = write(tmp_path, '{"a": 1}\n\n\n\n\n\n{"a": 2}\n{"a"\n', "t.jsonl")
+    with pytest.raises(SourceError, match="line 8"):
+        list(read_chunks(path, 2))
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 10])
+def test_integers_with_gaps_keep_their_digits(tmp_path, rows):
+    text = '{"id": 9007199254740993, "n": 1}\n{"n": 2}\n{"id": null, "n": null}\n{"id": 9007199254740995, "n": 4}\n'
+    path = write(tmp_path, text, "t.jsonl")
+    for found in (read_source(path).frame, joined(path, rows)[0]):
+        assert [None if v is None or v != v else v for v in found["id"]] == [
+            9007199254740993, None, None, 9007199254740995,
+        ]  # fmt: skip
+        assert found["n"].fillna(-1).tolist() == [1, 2, -1, 4]
+    # What a float holds exactly is a column of numbers as ever, but for a column that is to stay as written.
+    assert read_source(path).frame["n"].dtype == np.float64
+    assert [str(v) for v in read_source(path, text=["n"]).frame["n"]] == ["1", "2", "None", "4"]

@@ -170,3 +170,33 @@ def test_what_cannot_be_drawn_is_said(titanic):
         picture(titanic[:0], "age")
     with pytest.raises(ValueError, match="no value"):
         picture({"a": [np.nan, np.nan], "b": ["x", "y"]}, ["b", "a"])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [f"user {i}" for i in range(300)],
+        [f"A sentence of its own about the {i}th row, which nobody has written before." for i in range(300)],
+        [str(day)[:10] for day in pd.date_range("2020-01-01", periods=300)],
+    ],
+    ids=["identifier", "prose", "dates as text"],
+)
+def test_levels_of_columns_that_models_set_aside_are_drawn(values, tmp_path):
+    values = [*values, *[values[7]] * 20, None]
+    frame = pd.DataFrame({"odd": values, "n": np.arange(len(values), dtype=float)})
+    found = picture(frame, "odd")
+    table = found.table.set_index("value")["rows"]
+    assert table.index[0] == values[7]
+    assert table.iloc[0] == 21
+    assert table.sum() == len(values)
+    assert table[GONE] == 1
+    assert len(table) == MOST_BARS + 1
+    assert table[OTHER] == 300 - (MOST_BARS - 1)
+    found.figure.savefig(tmp_path / "p.svg")
+    np.testing.assert_array_equal(bars(found.figure)[0], table.to_numpy())
+    # Beside another column, and as the groups of one.
+    boxes = picture(frame, ["odd", "n"]).table
+    assert boxes["odd"].iloc[0] == values[7]
+    assert boxes["rows"].sum() == len(values)
+    coloured = picture(frame, "n", by="odd").table
+    assert coloured.loc[coloured["odd"] == values[7], "rows"].sum() == 21

@@ -159,6 +159,82 @@ def test_ordered_levels_keep_their_order():
     assert found["grade"].labels == ["low", "mid", "high"]
 
 
+# ------------------------------------------------------------------------------------------------ labels and sentences
+
+
+def test_outer_bars_of_whole_numbers_say_what_they_hold():
+    rng = np.random.default_rng(0)
+    inner = rng.integers(1, 7, 1000)
+    found = overview({"dice": [*inner, -50, 90], "plain": [*inner, 1, 6]})
+    assert found["plain"].labels == list("123456")
+    assert found["dice"].labels == ["1 or less", "2", "3", "4", "5", "6 or more"]
+    counts = np.bincount(inner, minlength=7)[1:]
+    assert found["dice"].rows.tolist() == [counts[0] + 1, *counts[1:5], counts[5] + 1]
+    assert overview({"dice": [*inner, 90]})["dice"].labels[0] == "1"
+
+
+@pytest.mark.parametrize(("middle", "spread"), [(0.0, 1.0), (1e6, 0.5), (1e12, 3.0), (-2.5, 1e-7)])
+def test_bars_have_names_of_their_own_however_close_their_edges(middle, spread):
+    values = middle + spread * np.random.default_rng(1).random(400)
+    bars = overview({"x": values})["x"]
+    assert len(set(bars.labels)) == len(bars.labels) > 4
+    ends = [tuple(map(float, label.split(" to "))) for label in bars.labels]
+    assert all(low < high for low, high in ends)
+    assert [a[1] for a in ends[:-1]] == [b[0] for b in ends[1:]]
+    assert bars.ends == (bars.labels[0].split(" to ")[0], bars.labels[-1].split(" to ")[1])
+    # The names are about the rows that are counted under them.
+    edges = np.array([ends[0][0], *(high for _, high in ends)])
+    peer = np.bincount(np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(ends) - 1), minlength=len(ends))
+    assert np.abs(peer - bars.rows).max() <= 0.25 * bars.rows.mean()
+
+
+def test_bars_of_dates_are_named_by_days():
+    bars = overview({"when": pd.date_range("2020-01-01", periods=366)})["when"]
+    assert bars.kind == "date"
+    ends = [label.split(" to ") for label in bars.labels]
+    assert all(pd.Timestamp(low) < pd.Timestamp(high) for low, high in ends)
+    assert ends[0][0].startswith("2020-01-0")
+
+
+def test_a_column_is_called_telling_only_where_chance_is_ruled_out():
+    """All columns of a table are judged together: a table of noise says a name in 5 of 100 tables at most."""
+    rng = np.random.default_rng(2)
+    said = []
+    for _ in range(150):
+        frame = {f"x{j}": rng.normal(size=60) for j in range(8)} | {"z": rng.choice(list("abc"), 60)}
+        told = overview(frame, rng.choice(["no", "yes"], 60)).verdict()
+        said.append("is shown to tell anything" not in told)
+    assert np.mean(said) <= 0.08, np.mean(said)
+
+
+def test_the_p_value_of_a_column_is_that_of_the_means_of_its_bars(titanic):
+    by_class = overview(titanic, "survived")
+    groups = [titanic.loc[titanic["sex"] == v, "survived"] for v in ("female", "male")]
+    assert by_class["sex"].p_value == pytest.approx(stats.f_oneway(*groups).pvalue, rel=1e-6)
+    by_number = overview(titanic, "fare")
+    groups = [titanic.loc[titanic["sex"] == v, "fare"] for v in ("female", "male")]
+    assert by_number["sex"].p_value == pytest.approx(stats.f_oneway(*groups).pvalue, rel=1e-6)
+
+
+def test_sentences_count_and_agree():
+    rng = np.random.default_rng(3)
+    n = 500
+    x = rng.normal(size=(n, 4))
+    noise = {"n1": rng.normal(size=n), "n2": rng.normal(size=n)}
+
+    def told(*weights):
+        y = np.where(x[:, : len(weights)] @ np.array(weights) + 0.3 * rng.normal(size=n) > 0, "yes", "no")
+        return overview({f"c{j}": x[:, j] for j in range(len(weights))} | noise, y).verdict()
+
+    assert "Of the columns alone, c0 tells most of" in told(1.0)
+    assert "Of the columns alone, c0 and c1 tell most of" in told(1.2, 0.8)
+    assert "Of the columns alone, c0, c1 and c2 tell most of" in told(1.6, 1.2, 0.9, 0.4)
+    one = overview({"a": [1.0, np.nan, 3.0, 4.0]}).verdict()
+    assert one == "4 rows x 1 column. 1 column with missing cells, a most (25%)."
+    both = overview({"a": [1.0, np.nan, 3.0, 4.0], "b": [np.nan, np.nan, 1.0, 2.0]}).verdict()
+    assert "2 columns with missing cells, b most (50%)" in both
+
+
 def test_bad_requests_are_said(titanic):
     with pytest.raises(ValueError, match="no class 'maybe'"):
         overview(titanic, "survived", positive="maybe")

@@ -58,8 +58,9 @@ class Client:
         return self._runner.run(work)
 
     async def send(
-        self, method: str, path: str, body: Any = b"", headers: Any = (), host: str | None = "127.0.0.1"
-    ) -> Reply:
+        self, method: str, path: str, body: Any = b"", headers: Any = (), host: str | None = "127.0.0.1",
+        leaves: asyncio.Event | None = None,
+    ) -> Reply:  # fmt: skip
         given = [(k.lower().encode(), v.encode("latin-1")) for k, v in dict(headers).items()]
         if host is not None:
             given.append((b"host", host.encode()))
@@ -70,10 +71,13 @@ class Client:
             "headers": given, "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80),
         }  # fmt: skip
         parts = list(body) if isinstance(body, list) else [body]
+        stays = bool(parts)  # a client that sends nothing at all has left
         reply = Reply()
 
         async def receive() -> dict[str, Any]:
             if not parts:
+                if stays:
+                    await (leaves or asyncio.Event()).wait()
                 return {"type": "http.disconnect"}
             part = parts.pop(0)
             if part is None:  # a body that never comes

@@ -3,8 +3,11 @@
 import asyncio
 import threading
 
+import numpy as np
+import pandas as pd
 import pytest
 
+import tilth
 from tilth.serve.limits import Gate, Limits, parse_size
 from tilth.serve.refusal import Refusal
 
@@ -35,6 +38,54 @@ def test_too_many_rows(client_of, model, row):
         text = lines + lines.splitlines()[1] + "\n" if n == 2 else lines + (lines.splitlines()[1] + "\n") * 2
         assert client.post("/predict", text.encode(), {"content-type": "text/csv"}).status == status
     assert "at most 2" in client.post("/predict", {"rows": [row] * 3}).error["message"]
+
+
+def test_an_answer_holds_a_bounded_number_of_warnings(client_of):
+    """30 columns of 10,000 rows that are all out of range: 28 MB of warnings, were each told."""
+    n, width = 10_000, 30
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(50, width)), columns=[f"x{j}" for j in range(width)])
+    model = tilth.NaiveBayes().fit(frame, ["a", "b"] * 25)
+    client = client_of(model)
+    columns = {name: [9] * n for name in frame} | {"x3": [9] * (n - 1) + [None], "x4": [0] * n}
+    reply = client.post("/predict", {"columns": columns})
+    told = reply.json()
+    assert len(reply.body) < 2_000_000
+    kinds = {(w["field"], w["code"]): w for w in told["warnings"]}
+    expected = {(name, "out_of_range") for name in frame if name != "x4"} | {("x3", "missing_value")}
+    assert kinds.keys() == expected
+    assert (kinds["x3", "out_of_range"]["count"], kinds["x3", "missing_value"]["count"]) == (n - 1, 1)
+    assert kinds["x3", "missing_value"]["rows"] == [n - 1]
+    assert kinds["x0", "out_of_range"]["rows"] == [0, 1, 2, 3, 4]
+    # A kind that is rare is told however common the others are, and what is told is what the rows have.
+    assert [w["code"] for w in told["predictions"][-1]["warnings"]] == ["missing_value"]
+    rows = [[(w["field"], w["code"]) for w in a["warnings"]] for a in told["predictions"]]
+    assert sum(map(len, rows)) <= 1000
+    for kind, one in kinds.items():
+        assert one["told"] == sum(kind in row for row in rows) >= 1
+    counted = {(w["field"], w["code"]): w["count"] for w in client.get("/metrics?format=json").json()["warnings"]}
+    assert counted == {kind: one["count"] for kind, one in kinds.items()}
+
+
+def test_few_rows_have_all_their_warnings(client, row):
+    odd = {**row, "age": None, "sex": "unknown", "fare": 10_000}
+    told = client.post("/predict", {"rows": [odd] * 100}).json()
+    assert [len(a["warnings"]) for a in told["predictions"]] == [3] * 100
+    assert {(w["field"], w["count"], w["told"]) for w in told["warnings"]} == {
+        ("age", 100, 100), ("sex", 100, 100), ("fare", 100, 100),
+    }  # fmt: skip
+    assert client.post("/predict", {"rows": [row]}).json()["warnings"] == []
+    assert len(client.post("/explain", {"rows": [odd]}).json()["warnings"]) == 3
+
+
+def test_names_that_strangers_make_up_are_told_apart_within_reason(client, row):
+    given = {"rows": [{**row, f"k{i}": 1} for i in range(3000)]}
+    reply = client.post("/predict?extra=ignore", given)
+    told = reply.json()["warnings"]
+    assert [w["field"] for w in told] == [*(f"k{i}" for i in range(20)), ""]
+    assert [w["count"] for w in told] == [1] * 20 + [2980]
+    assert client.get("/metrics?format=json").json()["warnings"] == [
+        {"field": "", "code": "unknown_field", "count": 3000}
+    ]
 
 
 def test_too_many_bytes_said_or_sent(client_of, model):
@@ -107,6 +158,26 @@ def test_a_slow_answer_is_given_up_but_counts_until_it_is_done(client_of, model,
 
     client.run(free())
     client_gate(client).limits = Limits(max_requests=1)
+    assert client.post("/predict", row).status == 200
+
+
+def test_an_answer_whose_client_has_left_is_given_up_at_once(client_of, model, row, slow):
+    go, begin = slow
+    client = client_of(model)
+    begin()
+
+    async def visit():
+        leaves = asyncio.Event()
+        asked = asyncio.create_task(client.send("POST", "/predict", _json(row), JSON, leaves=leaves))
+        while not client_gate(client).inside:
+            await asyncio.sleep(0.005)
+        leaves.set()
+        return await asyncio.wait_for(asked, 10)
+
+    reply = client.run(visit())
+    assert (reply.status, reply.error["code"]) == (400, "disconnected")
+    assert client_gate(client).inside == 1  # its thread is still at work
+    go.set()
     assert client.post("/predict", row).status == 200
 
 

@@ -1,13 +1,15 @@
 """Counts, latencies and drift."""
 
 import json
+import pickle
 import re
 
 import pytest
 
 import tilth
 from tilth.lifecycle.monitor import Reference
-from tilth.serve.metrics import prometheus
+from tilth.lifecycle.monitor.watch import EXAMPLES
+from tilth.serve.metrics import Metrics, prometheus
 
 LINE = re.compile(r'(# (HELP|TYPE) tilth_\w+ .+|tilth_\w+(\{\w+="([^"\\]|\\.)*"(,\w+="([^"\\]|\\.)*")*\})? [-+0-9.e]+)')
 
@@ -81,3 +83,64 @@ def test_a_reference_of_other_columns_stops_no_answer(client_of, caplog):
     assert client.get("/metrics?format=json").json()["drift"] is None
     assert "no longer compared" in caplog.text
     assert client.post("/predict", {"x0": 1, "x1": 1}).status == 200
+
+
+# ------------------------------------------------------------------------------------------------------- bounded memory
+
+
+def service_of(client):
+    """What stands behind the endpoints of an application."""
+    return client.app.routes[0].endpoint.__self__.service
+
+
+def test_counts_do_not_grow_with_what_strangers_send(client, row):
+    for i in range(200):
+        client.get(f"/no/such/path/{i}")
+        client.post(f"/predict?extra=ignore&n={i}", {**row, f"made up {i}": i, "sex": f"never seen {i}"})
+    counts = service_of(client).metrics
+    assert set(counts.requests) == {("other", 404), ("/predict", 200)}
+    assert set(counts.warnings) == {("", "unknown_field"), ("sex", "unseen_level")}
+    assert counts.warnings["sex", "unseen_level"] == 200
+    text = client.get("/metrics").text
+    assert "made up" not in text
+    assert "never seen" not in text
+
+
+def test_latencies_are_of_recent_requests_only():
+    counts = Metrics()
+    for i in range(10_000):
+        counts.answered("/predict", 200, float(i >= 5000))
+    counts.answered("/metrics", 200, 99.0)
+    assert len(counts._recent) == 2048
+    assert set(counts.to_dict()["latency_seconds"].values()) == {1.0}
+    assert counts.to_dict()["seconds_total"] == 5099.0
+
+
+def test_long_levels_do_not_wait_in_memory(client_of, model, titanic, row):
+    """Texts of megabytes are answered, and are not kept until they are compared with training."""
+    about = {"reference": Reference.of(titanic.drop(columns="survived"), schema=model.schema_).to_dict()}
+    client = client_of(model, about=about)
+    watch = service_of(client).watch
+    for i in range(6):
+        rows = [{**row, "sex": f"{i} {j} " + "x" * 100_000} for j in range(60)]
+        assert client.post("/predict", {"rows": rows}).status == 200
+    assert watch._n == 360
+    assert len(pickle.dumps(watch._waiting)) < 300_000
+    assert service_of(client).watch.told()["rows"] == 360
+
+
+def test_what_is_remembered_of_new_rows_does_not_grow_with_them(client_of, model, titanic, row):
+    about = {"reference": Reference.of(titanic.drop(columns="survived"), schema=model.schema_).to_dict()}
+    client = client_of(model, about=about)
+    watch = service_of(client).watch
+    sizes = []
+    for i in range(4):
+        rows = [{**row, "sex": f"never seen {i} {j}", "age": float(j)} for j in range(1500)]
+        assert client.post("/predict", {"rows": rows}).status == 200
+        assert watch._n == 0  # rows wait until there are 1000, then they are only counted
+        assert {len(values) for values in watch._waiting.values()} == {0}
+        sizes.append(len(pickle.dumps((watch._watcher._tallies, watch._watcher._extra))))
+    assert sizes[-1] < sizes[0] + 200
+    assert len(watch._watcher._tallies["sex"].unlisted) == EXAMPLES
+    told = watch.told()
+    assert told["rows"] == 6000

@@ -173,6 +173,10 @@ def test_the_document_is_whole_and_its_example_is_answered(client):
     served = {route.path for route in client.app.routes}
     assert set(told["paths"]) <= served
     body = told["paths"]["/predict"]["post"]["requestBody"]["content"]["application/json"]
+    reply = client.post("/predict", {"rows": [{**given, "age": None} for given in body["example"]["rows"]]})
+    _, listed = told["components"]["schemas"]["Answers"]["oneOf"]
+    assert set(listed["properties"]) == set(reply.json())
+    assert set(listed["properties"]["warnings"]["items"]["properties"]) == set(reply.json()["warnings"][0])
     assert client.post("/predict", body["example"]).status == 200
     schema = client.get("/schema").json()
     assert told["components"]["schemas"]["Row"]["properties"] == schema["properties"]

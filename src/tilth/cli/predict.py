@@ -60,6 +60,7 @@ def predict(
     if out is not None and not out.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {out.parent} to write {out.name} in; make it, or change --out.")
     say(f"tilth: predicting {source} with {model}", quiet)
+    from tilth.data.names import beside
     from tilth.lifecycle.save import load
     from tilth.lifecycle.source import read_chunks, require_column
 
@@ -68,7 +69,8 @@ def predict(
     heard = Heard()
     n_rows = 0
     with _sink(out, form, as_json) as write:
-        for piece in read_chunks(source, chunk, text=[*ids, *text_columns(answerer.model)]):
+        text = [*ids, *text_columns(answerer.model)]
+        for piece in read_chunks(source, chunk, text=text, needed=[*ids, *answerer.needed()]):
             say_notes(piece.notes, quiet)
             for name in ids:
                 require_column([str(c) for c in piece.frame.columns], name, "id to carry through")
@@ -76,7 +78,7 @@ def predict(
             with heard.listening():
                 answers = answerer.answers(rows)
             for place, name in enumerate(ids):
-                answers.insert(place, name if name not in answers else f"{name} (given)", piece.frame[name])
+                answers.insert(place, *beside([name], answers.columns, "given"), piece.frame[name])
             write(answers)
             n_rows += len(answers)
             if watcher is not None:
@@ -132,6 +134,11 @@ class Answerer:
         """Whether the model learned from a column of this name."""
         schema = self._schema()
         return schema is not None and column in schema.names
+
+    def needed(self) -> list[str]:
+        """The columns without which the model has no answer."""
+        schema = self._schema()
+        return [] if schema is None else [c.name for c in schema.features]
 
     def answers(self, rows: pd.DataFrame) -> pd.DataFrame:
         """One line per row: the prediction, and what else was asked for or can be said."""

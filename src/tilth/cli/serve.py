@@ -59,7 +59,7 @@ def serve(
     # Read when OpenMP is loaded: threads that wait for work must sleep, or they take the cores from other requests.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     from tilth.serve.limits import Limits, parse_size
-    from tilth.serve.server import AddressError
+    from tilth.serve.server import AddressError, leave_now
     from tilth.serve.server import serve as answer
 
     try:
@@ -79,6 +79,7 @@ def serve(
     except (AddressError, ImportError) as error:
         raise click.UsageError(str(error)) from None
     say("tilth: stopped", quiet)
+    leave_now()
 
 
 def _token(token: str | None, token_file: Path | None) -> str | None:

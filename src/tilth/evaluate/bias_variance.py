@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tilth import progress
 from tilth.base import Section
 from tilth.data.infer import Kinds
+from tilth.data.names import beside
 from tilth.evaluate.evaluation import name_of
 from tilth.evaluate.intervals import Interval, percentile
 from tilth.evaluate.pool import Job, Pool
@@ -389,7 +390,9 @@ class BiasVarianceCurve:
         for value, point in zip(self.values, self.points, strict=True):
             parts = {name: part.value for name, part in point.parts.items()}
             error = {"error": point.error.value, "error low": point.error.low, "error high": point.error.high}
-            rows.append({self.parameter: value, **parts, "sum": point.total, **error, "method": point.error.method})
+            facts = {**parts, "sum": point.total, **error, "method": point.error.method}
+            (name,) = beside([self.parameter], facts, "parameter")
+            rows.append({name: value} | facts)
         return pd.DataFrame(rows)
 
     def verdict(self) -> str:

@@ -137,19 +137,20 @@ class Gap:
 
 def gap_of(
     criterion: Criterion, attribute: str, labels: Sequence[str], measures: Mapping[str, Measure], least: int,
-    level: float, tolerance: float, gaps: int = 1,
+    level: float, tolerance: float, together: int | None = None,
 ) -> Gap:  # fmt: skip
     """The gap of a criterion; where it asks for several numbers, that of the one which differs most.
 
-    ``gaps``: how many attributes are asked about the same criterion.
+    ``together``: how many numbers, over all criteria and attributes, are compared in one judgement; by default those of
+    this criterion. The bounds hold for all of them at once.
     """
     found = []
+    tests = len(criterion.measures) if together is None else together
     for name in criterion.measures:
         measure = measures[name]
         usable = enough(measure, least)
         if usable.sum() < 2:
             continue
-        tests = len(criterion.measures) * gaps
         places = np.flatnonzero(usable)
         order = np.argsort(measure.value[usable], kind="stable")
         ends = [labels[int(places[i])] for i in (order[0], order[-1])]

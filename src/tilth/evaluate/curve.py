@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.base import Section
+from tilth.data.names import beside
 from tilth.evaluate.diagnosis import Diagnosis, diagnose, error_of, surely_above
 from tilth.evaluate.intervals import Interval, over_splits
 from tilth.evaluate.metrics import Metric
@@ -176,7 +177,7 @@ class Curve:
         import pandas as pd
 
         rows = {
-            self.x_name: self.x, "training score": [i.value for i in self.train_intervals],
+            "training score": [i.value for i in self.train_intervals],
             "training low": [i.low for i in self.train_intervals],
             "training high": [i.high for i in self.train_intervals],
             "validation score": [i.value for i in self.validation_intervals],
@@ -188,7 +189,8 @@ class Curve:
         }  # fmt: skip
         if self.seconds is not None:
             rows["fit seconds"] = self.seconds
-        return pd.DataFrame(rows)
+        (name,) = beside([self.x_name], rows, "parameter")
+        return pd.DataFrame({name: self.x} | rows)
 
     def plot(self) -> Any:
         """Both curves with their bands, the best point marked; gives a matplotlib Figure."""

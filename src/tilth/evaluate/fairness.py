@@ -279,6 +279,7 @@ def fairness(
     positive : the class that counts as selected; by default the last of two.
     population : shares of the groups among the people concerned, by column: ``{"sex": {"f": 0.5, "m": 0.5}}``.
     unaware : with ``folds``, leaves the sensitive columns out of what is learned from. Proxies may give them back.
+    level : confidence of the intervals; those of gaps hold for all groups, columns and criteria at once.
     least, tolerance, bands, intersections : see :func:`tilth.evaluate.groups.by_group`.
     groups : rows that belong together: they stay together in folds and in intervals.
 
@@ -287,7 +288,7 @@ def fairness(
     >>> credit = load("german_credit").frame
     >>> found = fairness(NaiveBayes(), credit, "credit_risk", sensitive="sex", positive="good", folds=5)
     >>> print(found.scores.gap("demographic parity").difference)
-    0.117 [0.058, 0.179]
+    0.117 [0.038, 0.200]
     """
     owner = "fairness"
     task = task_of_models({"the model": model}, owner)

@@ -57,8 +57,9 @@ class GroupTable:
 class GroupScores:
     """Numbers of every group with intervals, and the gaps between groups, criterion by criterion.
 
-    ``whole`` holds the same numbers for all rows together. An interval holds by itself at ``level``; that of a gap
-    holds for all pairs of groups of all attributes at once.
+    ``whole`` holds the same numbers for all rows together. An interval holds by itself at ``level``; those of
+    the gaps hold at once for all pairs of groups, all attributes and all criteria: that a fair model shows any gap at
+    all has a probability of at most 1 - ``level``.
     """
 
     tables: tuple[GroupTable, ...]
@@ -274,7 +275,8 @@ class GroupScores:
         """Gaps, groups, limits of the criteria and their conflicts as pages of a report."""
         how = (
             f"Intervals at {self.level:.0%}: {self.tables[0].measures[next(iter(self.whole))].method} for a number of "
-            f"a group; for a gap they hold for all pairs of groups at once. Below {self.least} rows: too few to tell."
+            "a group; those of gaps hold for all pairs of groups, all columns and all criteria at once. Below "
+            f"{self.least} rows: too few to tell."
         )
         if self.positive is not None:
             how = f"The positive answer is {self.positive!s}. {how}"
@@ -381,7 +383,8 @@ def by_group(
     names : what the sensitive columns are called, where the table does not say it.
     positive : the class whose answer is good to have (or bad: "selected" is all that is meant); by default the last of
         two. With more classes and none said, only accuracy is compared.
-    level : confidence of the intervals: Wilson's for a rate, Newcombe's for a difference, its like for a ratio.
+    level : confidence of the intervals: Wilson's for a rate, Newcombe's for a difference, its like for a ratio. The
+        gaps hold for all groups, columns and criteria at once (Bonferroni).
     least : rows behind a number below which it is too few to tell and takes no part in gaps.
     tolerance : a gap above this is called large; for numbers in standard deviations of the target.
     bands : into how many bands a number is cut.
@@ -399,7 +402,7 @@ def by_group(
     f            0.2            0.32  0.8  0.2  0.5
     m            0.5            0.50  0.8  0.2  0.8
     >>> print(found.gap("demographic parity").difference, found.gap("equal opportunity").state)
-    0.180 [0.044, 0.307] cannot tell
+    0.180 [0.001, 0.343] cannot tell
     """
     owner = "by_group"
     if answers.n == 0:
@@ -424,8 +427,10 @@ def scores_of(
     tables = tuple(GroupTable(g, reading.measures(g.codes, g.size), least) for g in made)
     whole = reading.measures(np.zeros(answers.n, dtype=np.int64), 1)
     wanted = [c for c in reading.asked if all(m in whole for m in c.measures)]
+    # Two criteria may ask for the same number, which is then compared once.
+    together = len({m for c in wanted for m in c.measures}) * len(tables)
     gaps = tuple(
-        gap_of(c, t.name, t.grouping.labels, t.measures, least, level, tolerance * reading.scale, len(tables))
+        gap_of(c, t.name, t.grouping.labels, t.measures, least, level, tolerance * reading.scale, together)
         for t in tables
         for c in wanted
     )

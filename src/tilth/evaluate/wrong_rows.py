@@ -13,6 +13,7 @@ from scipy.special import ndtr, ndtri, pdtr
 from tilth.base import Section
 from tilth.base.declare import Light, cell_text
 from tilth.data.infer import Kinds
+from tilth.data.names import beside
 from tilth.data.reading import read
 from tilth.data.table import RawTable
 from tilth.evaluate.answers import Answers
@@ -31,6 +32,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Kind = Literal["confident", "surprising", "labels"]
 
+#: Columns that one of the lists has: in none of them may a column of the table stand under such a name.
+_OWN = ("list", "row", "true", "given", "error", "suggested", "P(given)", "P(true)", "surprise")
 #: Columns shown beside a row.
 COLUMNS = 4
 #: Rows by which the columns that matter to the answers are chosen.
@@ -125,8 +128,8 @@ class WrongRows:
                 found["P(true)"] = a.probability[places, true]
         found["surprise"] = self.surprise[places]
         if self.cells is not None:
-            for name in self.columns:
-                found[name if name not in found else f"{name} (column)"] = _cells(self.cells, name, places)
+            for name, shown in zip(self.columns, beside(self.columns, _OWN), strict=True):
+                found[shown] = _cells(self.cells, name, places)
         return pd.DataFrame(found)
 
     def verdict(self) -> str:

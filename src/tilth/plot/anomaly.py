@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtri
 
+from tilth.data.names import beside
 from tilth.data.reading import read
 from tilth.plot.boundary import plane, plane_values
 from tilth.plot.marks import plain_words, thinned
@@ -43,15 +44,15 @@ class ScoreMap:
         import pandas as pd
 
         across, up = np.meshgrid(self.across, self.up)
-        first, second = self.names
+        first, second = beside(self.names, ("score",))
         return pd.DataFrame({first: across.ravel(), second: up.ravel(), "score": self.scores.ravel()})
 
     def row_frame(self) -> pd.DataFrame:
         """One row per row of the table: both columns, the score, and whether it is an anomaly."""
         import pandas as pd
 
-        told = dict(zip(self.names, self.rows.T, strict=True))
-        return pd.DataFrame({**told, "score": self.row_scores, "anomaly": self.row_scores < self.cut})
+        facts = {"score": self.row_scores, "anomaly": self.row_scores < self.cut}
+        return pd.DataFrame(dict(zip(beside(self.names, facts), self.rows.T, strict=True)) | facts)
 
     @property
     def figure(self) -> Any:
@@ -118,7 +119,7 @@ class Ellipses:
         """One row per point of every ellipse: its share, its distance, both columns."""
         import pandas as pd
 
-        first, second = self.names
+        first, second = beside(self.names, ("share", "distance"))
         parts = [
             pd.DataFrame({"share": s, "distance": r, first: at[:, 0], second: at[:, 1]})
             for s, r, at in ((s, r, self.points(s)) for s, r in zip(self.shares, self.radii, strict=True))
@@ -129,8 +130,8 @@ class Ellipses:
         """One row per row of the table: both columns, its distance, and whether it is beyond the last ellipse."""
         import pandas as pd
 
-        told = dict(zip(self.names, self.rows.T, strict=True))
-        return pd.DataFrame({**told, "distance": self.distance, "outside": self.distance > self.radii[-1]})
+        facts = {"distance": self.distance, "outside": self.distance > self.radii[-1]}
+        return pd.DataFrame(dict(zip(beside(self.names, facts), self.rows.T, strict=True)) | facts)
 
     @property
     def figure(self) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.data.infer import infer
+from tilth.data.names import beside
 from tilth.data.reading import read
 from tilth.data.table import RawTable
 from tilth.errors import KindError
@@ -34,7 +35,7 @@ class Regions:
         import pandas as pd
 
         across, up = np.meshgrid(self.across, self.up)
-        first, second = self.names
+        first, second = beside(self.names, ("answer",))
         return pd.DataFrame({first: across.ravel(), second: up.ravel(), "answer": self.labels.ravel()})
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.data.infer import Kinds, infer
+from tilth.data.names import beside
 from tilth.data.reading import read
 from tilth.data.table import Column, RawTable
 from tilth.errors import KindError
@@ -214,7 +215,7 @@ def _long(columns: dict[str, Any], counts: NDArray[np.int64], groups: Groups | N
         return pd.DataFrame({**columns, "rows": counts[:, 0]})
     k = counts.shape[1]
     repeated = {name: np.repeat(np.asarray(v), k) for name, v in columns.items()}
-    title = groups.title if groups.title not in columns else f"{groups.title} (group)"
+    (title,) = beside([groups.title], {*columns, "rows"}, "group")
     return pd.DataFrame({**repeated, title: groups.names * len(counts), "rows": counts.ravel()})
 
 
@@ -275,12 +276,10 @@ def _scatter(columns: list[Column], groups: Groups | None) -> Picture:
     gone = np.any([c.missing for c in columns], axis=0)
     shown = np.flatnonzero(~gone)
     shown = shown[thinned(len(shown), MOST_POINTS)]
-    names = [
-        c.name if [d.name for d in columns].count(c.name) == 1 else f"{c.name} ({i})" for i, c in enumerate(columns)
-    ]
+    names = beside([c.name for c in columns], ())
     table = pd.DataFrame({name: c.values[shown] for name, c in zip(names, columns, strict=True)})
     if groups is not None:
-        title = groups.title if groups.title not in names else f"{groups.title} (group)"
+        (title,) = beside([groups.title], names, "group")
         table[title] = np.array(groups.names, dtype=object)[groups.codes[shown]]
 
     def draw() -> Any:
@@ -321,7 +320,7 @@ def _boxes(levels: Column, numbers: Column) -> Picture:
         rows.append((name, len(values), low, quarter, middle, three, high, len(far)))
         stats.append({"label": shortened(name, 18), "med": middle, "q1": quarter, "q3": three, "whislo": low,
                       "whishi": high, "fliers": far[thinned(len(far), 60)]})  # fmt: skip
-    fields = [levels.name, "rows", "low whisker", "q25", "median", "q75", "high whisker", "beyond"]
+    fields = ["rows", "low whisker", "q25", "median", "q75", "high whisker", "beyond"]
     if not rows:
         raise ValueError(f"picture: {numbers.name!r} has no value in any row.")
 
@@ -336,7 +335,7 @@ def _boxes(levels: Column, numbers: Column) -> Picture:
         axes.set_ylabel(numbers.name)
         return plain_words(figure)
 
-    return Picture("boxes", pd.DataFrame(rows, columns=fields), draw)
+    return Picture("boxes", pd.DataFrame(rows, columns=[*beside([levels.name], fields), *fields]), draw)
 
 
 def _cells(first: Column, second: Column) -> Picture:
@@ -345,11 +344,9 @@ def _cells(first: Column, second: Column) -> Picture:
     (down, a), (across, b) = _levels(first, MOST_BARS), _levels(second, MOST_BARS)
     counts = np.bincount(a * len(across) + b, minlength=len(down) * len(across)).reshape(len(down), len(across))
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    other = second.name if second.name != first.name else f"{second.name} (across)"
-    table = pd.DataFrame(
-        {first.name: np.repeat(down, len(across)), other: across * len(down), "rows": counts.ravel(),
-         "share of row": shares.ravel()}
-    )  # fmt: skip
+    facts = {"rows": counts.ravel(), "share of row": shares.ravel()}
+    one, other = beside([first.name, second.name], facts)
+    table = pd.DataFrame({one: np.repeat(down, len(across)), other: across * len(down)} | facts)
 
     def draw() -> Any:
         figure, axes = _axes(2.5 + 0.5 * len(across), 1.6 + 0.4 * len(down))

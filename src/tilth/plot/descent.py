@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilth.data.names import beside
 from tilth.plot.marks import plain_words
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class DescentPath:
         """One row per step: its number, the weights, the cost."""
         import pandas as pd
 
-        weights = dict(zip(self.names, self.path.T, strict=True))
+        weights = dict(zip(beside(self.names, ("step", "cost"), "weight"), self.path.T, strict=True))
         return pd.DataFrame({"step": np.arange(len(self.path)), **weights, "cost": self.cost})
 
     @property

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilth.data.names import beside
 from tilth.plot.marks import colour_of, plain_words
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ class FunctionCurves:
         """One row per x: every function, and every known slope as ``name'``."""
         import pandas as pd
 
-        return pd.DataFrame({"x": self.x} | self.values | {f"{n}'": v for n, v in self.slopes.items()})
+        slopes = {f"{n}'": v for n, v in self.slopes.items()}
+        functions = beside(self.values, {"x", *slopes}, "function")
+        return pd.DataFrame({"x": self.x} | dict(zip(functions, self.values.values(), strict=True)) | slopes)
 
     @property
     def figure(self) -> Any:

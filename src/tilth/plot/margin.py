@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilth.data.names import beside
 from tilth.data.reading import read
 from tilth.plot.boundary import plane_values
 from tilth.plot.marks import colour_of, plain_words, thinned
@@ -57,16 +58,15 @@ class Margin:
         if np.isfinite(self.at):
             lines |= {f"margin of {self.classes[0]}": -self.at, f"margin of {self.classes[1]}": self.at}
         found = [(name, *end) for name, level in lines.items() for end in self._ends(level)]
-        return pd.DataFrame(found, columns=["line", *self.names])
+        return pd.DataFrame(found, columns=["line", *beside(self.names, ("line",))])
 
     def row_frame(self) -> pd.DataFrame:
         """One row per row: both columns, label, score, distance from the border, and whether it supports the margin."""
         import pandas as pd
 
-        told = dict(zip(self.names, self.rows.T, strict=True))
         length = float(np.linalg.norm(self.coef))
         facts = {"label": self.labels, "score": self.scores, "distance": self.scores / length, "support": self.support}
-        return pd.DataFrame(told | facts)
+        return pd.DataFrame(dict(zip(beside(self.names, facts), self.rows.T, strict=True)) | facts)
 
     def _ends(self, level: float) -> list[tuple[float, float]]:
         """Where the line w.x + b = level enters and leaves the picture; empty where it does not cross it."""
@@ -108,7 +108,7 @@ class Margin:
             )
         for name, part in self.frame().groupby("line", sort=False):
             style = "-" if name == "border" else "--"
-            x, y = (part[column].to_numpy() for column in self.names)
+            x, y = part.iloc[:, 1:].to_numpy().T
             axes.plot(x, y, style, color="black", linewidth=1.4 if style == "-" else 1.0)
         low, high = self._frame_of_picture()
         axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))

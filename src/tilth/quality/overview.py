@@ -331,9 +331,19 @@ def _number_bins(column: ColumnView) -> tuple[Longs, list[str], tuple[str, str] 
         names[-1] += " or more" if present[-1] > edges[-1] else ""
         return codes, names, None
     else:
-        words = next(w for d in range(3, 18) if len(set(w := [f"{e:.{d}g}" for e in edges])) == len(edges) or d == 17)
+        words = _rounded(edges)
     names = [f"{a} to {b}" for a, b in pairwise(words)]
     return codes, names, (words[0], words[-1])
+
+
+def _rounded(edges: Floats) -> list[str]:
+    """Edges in as few digits as name each of them, off by a tenth of a bin at most."""
+    narrow = float(np.diff(edges).min())
+    for digits in range(3, 17):
+        words = [f"{e:.{digits}g}" for e in edges]
+        if len(set(words)) == len(words) and np.abs(np.array(words, dtype=np.float64) - edges).max() <= narrow / 10:
+            return words
+    return [f"{e:.17g}" for e in edges]
 
 
 def _level_bins(column: ColumnView) -> tuple[Longs, list[str]]:

@@ -100,7 +100,7 @@ class Answerer:
             parts["interval"] = [{"low": low, "high": high, "level": self.level} for low, high in _plain(ends)]
         warnings: list[list[dict[str, str]]] = [[] for _ in range(rows.n)]
         parts["warnings"] = warnings
-        for note in rows.notes:
+        for note in rows.notes.told():
             warnings[note.row].append({"field": note.field, "code": note.code, "message": note.message})
         return [dict(zip(parts, row, strict=True)) for row in zip(*parts.values(), strict=True)]
 

@@ -6,6 +6,7 @@ import asyncio
 import warnings
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from tilth.errors import TilthWarning
@@ -141,7 +142,7 @@ class _Web:
             raise Refusal(400, "bad_query", f"extra must be 'refuse' or 'ignore'; got {extra[:60]!r}.")
         with self.gate.holding() as more:
             body = await _body(request, self.gate.limits, more)
-            answer = await self.gate.run(work, body, content, extra == "ignore")
+            answer = await self.gate.run(work, body, content, extra == "ignore", left=partial(_left, request))
         return Response(answer, media_type="application/json")
 
     async def health(self, request: Request) -> Response:
@@ -176,7 +177,7 @@ class _Web:
             raise Refusal(415, "content_type", f"The form is sent as {FORM}; programs use POST /predict.")
         with self.gate.holding() as more:
             body = await _body(request, self.gate.limits, more)
-            told = await self.gate.run(self.service.form, body)
+            told = await self.gate.run(self.service.form, body, left=partial(_left, request))
         refusal = told.get("refusal")
         status = refusal.status if refusal is not None else 200
         if request.query_params.get("part") == "answer":
@@ -227,6 +228,12 @@ def _told_type(request: Request) -> str:
     return (
         repr(request.headers.get("content-type", "")[:100]) if "content-type" in request.headers else "no Content-Type"
     )
+
+
+async def _left(request: Request) -> None:
+    """Wait until the client is gone; its body has been read."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 async def _body(request: Request, limits: Limits, more: Any) -> bytes:

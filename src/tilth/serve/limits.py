@@ -6,7 +6,7 @@ import asyncio
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -18,6 +18,8 @@ T = TypeVar("T")
 _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 #: All bodies that are being read together may hold this many times what a single one may.
 _BODIES = 8
+#: How the names of the threads begin.
+THREADS = "tilth-serve"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +63,8 @@ def parse_size(text: str) -> int:
 class Gate:
     """Lets in as many requests as the limits say, and runs them on threads so that the server can go on listening.
 
-    Used from one event loop. A request that takes too long is given up, but its thread counts until it is done.
+    Used from one event loop. A request that takes too long or whose client has left is given up, but its thread counts
+    until it is done.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -70,10 +73,12 @@ class Gate:
         self.held = 0
         self._lock = threading.Lock()
         # More threads than cores only wait for each other: kernels use the cores, and Python one of them.
-        self._pool = ThreadPoolExecutor(min(limits.max_requests, os.cpu_count() or 1), "tilth-serve")
+        self._pool = ThreadPoolExecutor(min(limits.max_requests, os.cpu_count() or 1), THREADS)
 
-    async def run(self, work: Callable[..., T], *arguments: Any) -> T:
-        """The result of ``work``, done on a thread."""
+    async def run(
+        self, work: Callable[..., T], *arguments: Any, left: Callable[[], Coroutine[Any, Any, None]] | None = None
+    ) -> T:
+        """The result of ``work``, done on a thread; ``left`` ends once nobody waits for it any more."""
         with self._lock:
             if self.inside >= self.limits.max_requests:
                 raise overloaded(f"{self.limits.max_requests} requests are being answered already")
@@ -81,13 +86,19 @@ class Gate:
         job = self._pool.submit(work, *arguments)
         job.add_done_callback(self._left)
         answer = asyncio.wrap_future(job)
-        done, _ = await asyncio.wait([answer], timeout=self.limits.timeout)
-        if not done:
-            answer.cancel()  # a thread that has begun cannot be stopped; one that has not never will
-            raise Refusal(
-                504, "timeout", f"The answer took more than {self.limits.timeout:g} seconds; send fewer rows."
-            )
-        return answer.result()
+        leaving = [] if left is None else [asyncio.create_task(left())]
+        try:
+            ends: list[asyncio.Future[Any]] = [answer, *leaving]
+            done, _ = await asyncio.wait(ends, timeout=self.limits.timeout, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in leaving:
+                task.cancel()
+        if answer in done:
+            return answer.result()
+        answer.cancel()  # a thread that has begun cannot be stopped; one that has not never will
+        if done:
+            raise Refusal(400, "disconnected", "The client left before it was answered.")
+        raise Refusal(504, "timeout", f"The answer took more than {self.limits.timeout:g} seconds; send fewer rows.")
 
     def _left(self, job: Future[Any]) -> None:
         with self._lock:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-
-from tilth.serve.schema import Note
 
 QUANTILES = (0.5, 0.9, 0.99)
 #: Latencies that quantiles are taken of.
@@ -35,11 +33,12 @@ class Metrics:
             if path in ("/predict", "/explain"):
                 self._recent.append(seconds)
 
-    def predicted(self, n_rows: int, notes: Iterable[Note]) -> None:
+    def predicted(self, n_rows: int, noted: Mapping[tuple[str, str], int]) -> None:
         """Count rows and what was remarkable about them; an unknown field could have any name, so it is not named."""
         with self._lock:
             self.rows += n_rows
-            self.warnings.update(("" if n.code == "unknown_field" else n.field, n.code) for n in notes)
+            for (name, code), count in noted.items():
+                self.warnings["" if code == "unknown_field" else name, code] += count
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers, JSON-ready."""

@@ -120,7 +120,24 @@ def _answers(classes: list[str], gives: list[str]) -> dict[str, Any]:
         "type": "object",
         "properties": {"prediction": {}, **{k: parts[k] for k in gives}, "warnings": {"type": "array", "items": note}},
     }
-    listed = {"type": "object", "properties": {"predictions": {"type": "array", "items": _ref("Answer")}, **signature}}
+    number_of = {"type": "integer", "minimum": 0}
+    kind = {
+        "type": "object",
+        "description": "Warnings of one field and code: in how many rows, in how many of them told, the first rows.",
+        "properties": {
+            **{key: {"type": "string"} for key in ("field", "code")},
+            **{key: number_of for key in ("count", "told")},
+            "rows": {"type": "array", "items": number_of},
+        },
+    }
+    listed = {
+        "type": "object",
+        "properties": {
+            "predictions": {"type": "array", "items": _ref("Answer")},
+            "warnings": {"type": "array", "items": kind},
+            **signature,
+        },
+    }
     return {"Answer": answer, "Answers": {"oneOf": [_ref("Answer"), listed]}}
 
 

@@ -27,6 +27,7 @@ from tilth.data.table import RawColumn, RawTable
 from tilth.lifecycle.save import parts_of
 from tilth.lifecycle.snapshot import entrance
 from tilth.models.prepare.text import TextConverter
+from tilth.serve.notes import Notes
 from tilth.serve.refusal import Problems, shown
 
 Takes = Literal["number", "level", "date", "text"]
@@ -38,16 +39,6 @@ _LONGEST, _SEARCHED = 200, 1000
 _NOTED = 20
 _NOTHING = type(None)
 _BOOLEANS = {"true": "True", "false": "False", "TRUE": "True", "FALSE": "False"}
-
-
-@dataclass(frozen=True)
-class Note:
-    """Something about one value that does not stop the answer but weakens it."""
-
-    row: int
-    field: str
-    code: str
-    message: str
 
 
 @dataclass(frozen=True)
@@ -142,7 +133,7 @@ class Rows:
     table: Any
     n: int
     values: dict[str, list[Any]]
-    notes: list[Note] = field(default_factory=list)
+    notes: Notes = field(default_factory=Notes)
 
 
 @dataclass(frozen=True)
@@ -186,12 +177,13 @@ class Fields:
 
     def of_records(self, records: Sequence[Any], place: Callable[[int], str], ignore_extra: bool) -> Rows:
         """Rows given one by one; ``place`` says how a message calls a row."""
-        problems, notes = Problems(), []
+        problems, notes = Problems(), Notes()
         for i, record in enumerate(records):
             if type(record) is not dict:
                 problems.add(place(i) or "the row", i, None, "an object of fields", shown(record))
             elif record.keys() != self.names:
-                notes += self._other_keys(record.keys(), i, place(i), ignore_extra, problems)
+                for name in self._other_keys(record.keys(), i, place(i), ignore_extra, problems):
+                    notes.add(name, "unknown_field", [i], _ignored)
         problems.check()
         values = {name: [record[name] for record in records] for name in self.by_name}
         return self._checked(values, len(records), place, notes)
@@ -211,23 +203,24 @@ class Fields:
             if size != n:
                 problems.add(f"columns.{name}", None, name, f"{n} values, as in other columns", f"{size}")
         problems.check()
-        notes = [Note(i, note.field, note.code, note.message) for note in extra for i in range(n)]
+        notes = Notes()
+        for name in extra:
+            notes.add(name, "unknown_field", range(n), _ignored)
         return self._checked(kept, n, place, notes)
 
     def table_of(self, values: dict[str, list[Any]], n: int) -> Any:
         """The table for the model of values that were checked before."""
-        return self._checked(values, n, str, []).table
+        return self._checked(values, n, str, Notes()).table
 
-    def _other_keys(self, keys: Any, row: int | None, where: str, ignore_extra: bool, problems: Problems) -> list[Note]:
-        """Fields that are not there, and fields that are not known; notes about the latter if they may be ignored."""
+    def _other_keys(self, keys: Any, row: int | None, where: str, ignore_extra: bool, problems: Problems) -> list[str]:
+        """Refuse fields that are not there and fields that are not known; the latter are given if they are ignored."""
         for name, f in self.by_name.items():
             if name not in keys:
                 told = f"the field is not there; give {f.expected}"
                 problems.add(_joined(where, name), row, name, f.expected, "no such field", told)
         extra = [k for k in keys if k not in self.names and k not in self.aside]
         if ignore_extra:
-            told = "the model was not trained on this field; it was ignored"
-            return [Note(row or 0, k[:_LONGEST], "unknown_field", told) for k in extra[:_NOTED]]
+            return [k[:_LONGEST] for k in extra[:_NOTED]]
         for name in extra:
             cure = "leave it out, or say ?extra=ignore"
             known = "is the target, which the model answers" if name == self.target else "is not known to the model"
@@ -239,7 +232,7 @@ class Fields:
         near = get_close_matches(name[:_LONGEST], self.names, 1) if len(self.names) < _SEARCHED else []
         return f" (did you mean {near[0]!r}?)" if near and name != self.target else ""
 
-    def _checked(self, values: dict[str, list[Any]], n: int, place: Callable[[int], str], notes: list[Note]) -> Rows:
+    def _checked(self, values: dict[str, list[Any]], n: int, place: Callable[[int], str], notes: Notes) -> Rows:
         problems = Problems()
         made = {f.name: _CHECKS[f.takes](f, values[f.name], place, problems, notes) for f in self.fields}
         problems.check()
@@ -250,14 +243,18 @@ class Fields:
         return Rows(RawTable(columns, n, self.named), n, values, notes)
 
 
+def _ignored(row: int) -> str:
+    return "the model was not trained on this field; it was ignored"
+
+
 def _joined(where: str, name: str) -> str:
     return f"{where}.{name[:_LONGEST]}" if where else name[:_LONGEST]
 
 
-Check = Callable[[Field, list[Any], Callable[[int], str], Problems, list[Note]], Any]
+Check = Callable[[Field, list[Any], Callable[[int], str], Problems, Notes], Any]
 
 
-def _numbers(f: Field, values: list[Any], place: Callable[[int], str], problems: Problems, notes: list[Note]) -> Any:
+def _numbers(f: Field, values: list[Any], place: Callable[[int], str], problems: Problems, notes: Notes) -> Any:
     if f.reads_text:
         values = [f.of_text(v, CSV_MISSING) if type(v) is str else v for v in values]
     array = _plain_numbers(values)
@@ -269,10 +266,10 @@ def _numbers(f: Field, values: list[Any], place: Callable[[int], str], problems:
     usual = (array >= f.low) & (array <= f.high)  # false also where there is no number, or no range
     if not usual.all():
         if None in values:
-            _note_missing(f, np.flatnonzero(np.isnan(array)), place, problems, notes)
+            _note_missing(f, np.flatnonzero(np.isnan(array)).tolist(), place, problems, notes)
         told = f"outside the range of training, {f.low:g} to {f.high:g}: the answer is an extrapolation"
-        for i in np.flatnonzero((array < f.low) | (array > f.high)).tolist():
-            notes.append(Note(i, f.name, "out_of_range", f"{array[i]:g} is {told}"))
+        outside = np.flatnonzero((array < f.low) | (array > f.high)).tolist()
+        notes.add(f.name, "out_of_range", outside, lambda i: f"{array[i]:g} is {told}")
     return RawColumn(f.name, "number", array)
 
 
@@ -286,10 +283,10 @@ def _plain_numbers(values: list[Any]) -> NDArray[np.float64] | None:
         return None
 
 
-def _levels(f: Field, values: list[Any], place: Callable[[int], str], problems: Problems, notes: list[Note]) -> Any:
+def _levels(f: Field, values: list[Any], place: Callable[[int], str], problems: Problems, notes: Notes) -> Any:
     found: dict[str, int] = {}
     codes: list[int] = []
-    gone, known = [], f.known
+    gone, unseen, known = [], [], f.known
     for i, v in enumerate(values):
         if v is None:
             codes.append(-1)
@@ -301,7 +298,10 @@ def _levels(f: Field, values: list[Any], place: Callable[[int], str], problems: 
             continue
         codes.append(found.setdefault(key, len(found)))
         if key not in known:
-            notes.append(Note(i, f.name, "unseen_level", f"{shown(v)} was not seen in training; known: {_some(f)}"))
+            unseen.append(i)
+    if unseen:
+        told = f"was not seen in training; known: {_some(f)}"
+        notes.add(f.name, "unseen_level", unseen, lambda i: f"{shown(values[i])} {told}")
     if gone:
         _note_missing(f, gone, place, problems, notes)
     return RawColumn(f.name, "level", np.array(codes, dtype=np.int32), list(found))
@@ -322,7 +322,7 @@ def _some(f: Field) -> str:
     return ", ".join(str(v)[:40] for v in f.levels[:_LISTED]) + more
 
 
-def _dates(f: Field, values: list[Any], place: Callable[[int], str], problems: Problems, notes: list[Note]) -> Any:
+def _dates(f: Field, values: list[Any], place: Callable[[int], str], problems: Problems, notes: Notes) -> Any:
     out = np.full(len(values), "NaT", dtype="datetime64[us]")
     for i, v in enumerate(values):
         if v is None:
@@ -344,7 +344,7 @@ def _date(value: Any) -> datetime | None:
         return None
 
 
-def _texts(f: Field, values: list[Any], place: Callable[[int], str], problems: Problems, notes: list[Note]) -> Any:
+def _texts(f: Field, values: list[Any], place: Callable[[int], str], problems: Problems, notes: Notes) -> Any:
     for i, v in enumerate(values):
         if v is None:
             _note_missing(f, [i], place, problems, notes)
@@ -353,13 +353,13 @@ def _texts(f: Field, values: list[Any], place: Callable[[int], str], problems: P
     return ["" if v is None else v for v in values]
 
 
-def _note_missing(f: Field, rows: Any, place: Callable[[int], str], problems: Problems, notes: list[Note]) -> None:
-    for i in map(int, rows):
-        if f.nullable:
-            notes.append(Note(i, f.name, "missing_value", "missing; the model answers without it"))
-        else:
-            problems.add(_joined(place(i), f.name), i, f.name, f"{f.expected} (the model learned nothing for a missing "
-                         "value)", "null")  # fmt: skip
+def _note_missing(f: Field, rows: list[int], place: Callable[[int], str], problems: Problems, notes: Notes) -> None:
+    if f.nullable:
+        notes.add(f.name, "missing_value", rows, lambda _: "missing; the model answers without it")
+        return
+    for i in rows:
+        problems.add(_joined(place(i), f.name), i, f.name, f"{f.expected} (the model learned nothing for a missing "
+                     "value)", "null")  # fmt: skip
 
 
 _CHECKS: dict[str, Check] = {"number": _numbers, "level": _levels, "date": _dates, "text": _texts}

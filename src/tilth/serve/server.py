@@ -10,16 +10,19 @@ import os
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
 from tilth.serve.app import make_app, require_starlette
 from tilth.serve.guard import is_loopback
-from tilth.serve.limits import Limits
+from tilth.serve.limits import THREADS, Limits
 
 #: Connections kept open at once; more are turned away by the web server itself.
 _CONNECTIONS = 1000
+#: Seconds that requests may still take once the process is told to stop, if ``timeout`` is not less.
+GRACE = 5
 #: Bytes of a request line with its headers.
 _HEADER_BYTES = 64 * 2**10
 
@@ -39,6 +42,9 @@ def serve(
     on_start: Callable[[dict[str, Any]], None] | None = None,
 ) -> None:
     """Answer for a model file over HTTP until the process is told to stop (SIGINT or SIGTERM).
+
+    Requests may then end within ``GRACE`` seconds. A thread that computes what nobody waits for cannot be stopped:
+    Python waits for it at its end, unless :func:`leave_now` ends the process.
 
     Parameters
     ----------
@@ -69,6 +75,14 @@ def serve(
             )
         told = {"url": _url(listening), "model_id": model_id, "class": type(model).__name__}
         _run(app, listening, limits, lambda: on_start(told) if on_start else None)
+
+
+def leave_now() -> None:
+    """End the process, as a good end, if a thread still computes an answer; else do nothing."""
+    if any(thread.name.startswith(THREADS) for thread in threading.enumerate()):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)  # any other end joins the thread, or takes the interpreter from under compiled code
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -156,6 +170,6 @@ def _run(app: Any, listening: socket.socket, limits: Limits, on_start: Callable[
         proxy_headers=False,
         limit_concurrency=_CONNECTIONS,
         h11_max_incomplete_event_size=_HEADER_BYTES,
-        timeout_graceful_shutdown=math.ceil(limits.timeout),
+        timeout_graceful_shutdown=min(math.ceil(limits.timeout), GRACE),
     )
     Server(config).run(sockets=[listening])

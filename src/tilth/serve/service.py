@@ -49,15 +49,13 @@ class Service:
     def predict(self, body: bytes, content: Content, ignore_extra: bool) -> bytes:
         """The answer to ``POST /predict``."""
         rows, single = self._rows(body, content, ignore_extra, self.limits.max_rows)
-        answers = self._answered(rows)
-        return _json(answers[0] | self.signature if single else {"predictions": answers} | self.signature)
+        return self._written(self._answered(rows), rows, single)
 
     def explain(self, body: bytes, content: Content, ignore_extra: bool) -> bytes:
         """The answer to ``POST /explain``."""
         rows, single = self._rows(body, content, ignore_extra, min(self.limits.max_rows, self.limits.max_explained))
         told = zip(self._answered(rows), self.answerer.explain(rows), strict=True)
-        answers = [answer | {"explanation": why} for answer, why in told]
-        return _json(answers[0] | self.signature if single else {"predictions": answers} | self.signature)
+        return self._written([answer | {"explanation": why} for answer, why in told], rows, single)
 
     def form(self, body: bytes) -> dict[str, Any]:
         """The cells of a posted form with the answer and its reasons, or the refusal."""
@@ -79,9 +77,14 @@ class Service:
 
     def _answered(self, rows: Rows) -> list[dict[str, Any]]:
         answers = self.answerer.predict(rows)
-        self.metrics.predicted(rows.n, rows.notes)
+        self.metrics.predicted(rows.n, rows.notes.counts)
         self.watch.add(rows)
         return answers
+
+    def _written(self, answers: list[dict[str, Any]], rows: Rows, single: bool) -> bytes:
+        """One answer, or all of them with a summary of their warnings, of which each row may not have all."""
+        told = answers[0] if single else {"predictions": answers, "warnings": rows.notes.summary()}
+        return _json(told | self.signature)
 
     def card(self) -> dict[str, Any]:
         """What the model file says of itself."""

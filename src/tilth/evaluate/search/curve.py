@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.base import Section
+from tilth.data.names import beside
 from tilth.evaluate.metrics import Metric
 from tilth.evaluate.search.budget import Watch
 from tilth.evaluate.search.hunt import Hunt, try_split
@@ -63,11 +64,13 @@ class ValidationCurve:
         import pandas as pd
 
         found = [t.interval(self.metric, self.ratio, self.level) for t in self.tried]
-        return pd.DataFrame({
-            self.parameter: self.values, f"{self.metric.name} (validation)": [f.value for f in found],
+        facts = {
+            f"{self.metric.name} (validation)": [f.value for f in found],
             "low": [f.low for f in found], "high": [f.high for f in found], "method": [f.method for f in found],
             f"{self.metric.name} (training, optimistic)": self.train, "status": [t.status() for t in self.tried],
-        })  # fmt: skip
+        }  # fmt: skip
+        (name,) = beside([self.parameter], facts, "parameter")
+        return pd.DataFrame({name: self.values} | facts)
 
     def verdict(self) -> str:
         """Where the curve is best, and what its ends say."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilth.base import Section
+from tilth.data.names import beside
 from tilth.evaluate.evaluation import name_of
 from tilth.evaluate.intervals import Interval
 from tilth.evaluate.metrics import Metric
@@ -139,16 +140,20 @@ class SearchResult:
             known = t.train[np.isfinite(t.train)]
             chosen = self.chosen is not None and t.index == self.chosen.index
             rows.append({
-                "try": t.index, **{n: t.params.get(n) for n in self.task.space.names}, "rows share": t.share,
+                "try": t.index, "rows share": t.share,
                 self.metric.name: found.value, "low": found.low, "high": found.high, "method": found.method,
                 "training score (optimistic)": float(known.mean()) if len(known) else np.nan,
                 "seconds": float(np.nansum(t.seconds)),
                 "verdict": "chosen" if chosen else "tie" if t.index in ties else "as given" if t.given else "",
                 "status": t.status(),
             })  # fmt: skip
-        names = ["try", *self.task.space.names, "rows share", self.metric.name, "low", "high", "method",
-                 "training score (optimistic)", "seconds", "verdict", "status"]  # fmt: skip
-        return pd.DataFrame(rows, columns=names)
+        own = ["try", "rows share", self.metric.name, "low", "high", "method", "training score (optimistic)",
+               "seconds", "verdict", "status"]  # fmt: skip
+        frame = pd.DataFrame(rows, columns=own)
+        params = self.task.space.names
+        for place, (name, shown) in enumerate(zip(params, beside(params, own, "parameter"), strict=True), 1):
+            frame.insert(place, shown, [t.params.get(name) for t in self.tried])
+        return frame
 
     def honest_frame(self) -> pd.DataFrame:
         """The outer folds: tuned, as given and Zero-R, with intervals, and the inner score beside them."""

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Assumption, Card, Classifier, Complexity, Recipe, Regressor, Section, Traits
 from tilth.base.columns import take_rows
+from tilth.data.names import beside
 from tilth.data.table import RawTable
 from tilth.evaluate.answers import Answers
 from tilth.evaluate.metrics import Metric
@@ -148,10 +149,11 @@ class Tuned(Around):
         import pandas as pd
 
         check_is_fitted(self)
-        rows = [
-            {**t["params"], self.metric_: t["score"], "se": t["se"], "chosen": t["chosen"], "status": t["status"]}
-            for t in self.tries_
-        ]
+        rows = []
+        for t in self.tries_:
+            facts = {self.metric_: t["score"], "se": t["se"], "chosen": t["chosen"], "status": t["status"]}
+            params = beside(t["params"], facts, "parameter")
+            rows.append(dict(zip(params, t["params"].values(), strict=True)) | facts)
         return pd.DataFrame(rows)
 
     def sections(self) -> list[Section]:

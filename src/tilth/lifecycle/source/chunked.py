@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tilth.data.chunks import CHUNK_ROWS
 from tilth.data.datasets import names as bundled_names
@@ -16,15 +17,26 @@ from tilth.lifecycle.source.reader import by_library, empty, opened, parquet_fil
 from tilth.lifecycle.source.signature import HEAD, PARQUET, ZIP, Stream
 from tilth.lifecycle.source.table import Source, SourceError
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 #: Bytes read at a time, and the most that wait for the end of a chunk.
 _READ, _MOST_WAITING = 1 << 22, 1 << 26
 
 
-def read_chunks(source: str | Path, rows: int = CHUNK_ROWS, *, text: Collection[str] = ()) -> Iterator[Source]:
+def read_chunks(
+    source: str | Path, rows: int = CHUNK_ROWS, *, text: Collection[str] = (), needed: Collection[str] = ()
+) -> Iterator[Source]:
     """Read a table as :func:`read_source` does, in pieces of about ``rows`` rows, in order.
 
     Delimited text, JSON lines and parquet are read piece by piece; other formats are read whole and then cut. The notes
     of a piece are those that the pieces before it did not have.
+
+    Parameters
+    ----------
+    text : columns that are read as they are written, even if they look like numbers.
+    needed : columns that will be asked for. Lines of JSON may have a key only later: until then it is missing. That no
+        line has it is known at the end, so the last piece lacks it, as the whole does.
 
     >>> [len(piece.frame) for piece in read_chunks("weather", 5)]
     [5, 5, 4]
@@ -41,7 +53,7 @@ def read_chunks(source: str | Path, rows: int = CHUNK_ROWS, *, text: Collection[
         elif head.startswith(ZIP) or _is_whole(stream):
             yield from _cut(table_of(stream), rows)
         else:
-            yield from _text(stream, rows, text)
+            yield from _text(stream, rows, text, needed)
 
 
 def _is_whole(stream: Stream) -> bool:
@@ -72,14 +84,15 @@ def _parquet(stream: Stream, rows: int) -> Iterator[Source]:
             notes = []
 
 
-def _text(stream: Stream, rows: int, text: Collection[str]) -> Iterator[Source]:
+def _text(stream: Stream, rows: int, text: Collection[str], needed: Collection[str]) -> Iterator[Source]:
     utf8 = Utf8(stream.peek(), stream.name)
     waiting = _Waiting(stream, utf8)
     while not waiting.text.strip() and not waiting.ended:
         waiting.more()
     if not waiting.text.strip():
         raise empty(stream.name)
-    pieces = _json_lines(waiting, rows) if is_json(waiting.text[:1000]) else _delimited(waiting, rows, text)
+    is_lines = is_json(waiting.text[:1000])
+    pieces = _json_lines(waiting, rows, text, needed) if is_lines else _delimited(waiting, rows, text)
     told: set[str] = set()
     encoding_told = False
     for piece in pieces:
@@ -130,17 +143,36 @@ class _Waiting:
             yield block
 
 
-def _json_lines(waiting: _Waiting, rows: int) -> Iterator[Source]:
-    name, before = waiting.stream.name, 0
+def _json_lines(waiting: _Waiting, rows: int, text: Collection[str], needed: Collection[str]) -> Iterator[Source]:
+    name = waiting.stream.name
     known: dict[str, None] = {}
-    for block in waiting.blocks(rows, lambda text: text.rfind(b"\n") + 1):
+    pieces = _numbered(waiting.blocks(rows, lambda given: given.rfind(b"\n") + 1))
+    piece = next(pieces, None)
+    while piece is not None:
+        block, before = piece
+        piece = next(pieces, None)
+        frame, notes = json_frame(block, name, before, text), list[str]()
+        frame.columns = unique_names([str(c).strip() for c in frame.columns], notes)
+        known |= dict.fromkeys(frame.columns)
+        hoped = [] if piece is None else [n for n in needed if n not in known]
+        yield Source(_with_columns(frame, [*known, *hoped]), name, notes)
+
+
+def _numbered(blocks: Iterator[bytes]) -> Iterator[tuple[bytes, int]]:
+    """Blocks that hold more than blank lines, each with the number of lines before it."""
+    before = 0
+    for block in blocks:
         if block.strip():
-            frame, notes = json_frame(block, name, before), list[str]()
-            frame.columns = unique_names([str(c).strip() for c in frame.columns], notes)
-            known |= dict.fromkeys(frame.columns)
-            # A key that no row of this piece has is missing in all of them.
-            yield Source(frame.reindex(columns=list(known)), name, notes)
+            yield block, before
         before += block.count(b"\n")
+
+
+def _with_columns(frame: pd.DataFrame, names: list[str]) -> pd.DataFrame:
+    """The columns in this order; one that no row has is missing in all, and of no type: other pieces may have any."""
+    import pandas as pd
+
+    empty = pd.Series(None, index=frame.index, dtype=object)
+    return pd.DataFrame({n: frame.get(n, empty) for n in names})
 
 
 def _delimited(waiting: _Waiting, rows: int, text: Collection[str]) -> Iterator[Source]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from tilth.lifecycle.source.table import SourceError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+#: The largest integer up to which a float holds every one.
+_EXACT = 2**53
 
 
 def is_json(head: bytes) -> bool:
@@ -21,8 +25,11 @@ def is_json(head: bytes) -> bool:
     return start.startswith((b'{"', b"{}", b'[{"', b"[{}", b"[]", b"[["))
 
 
-def json_frame(text: bytes, name: str, lines_before: int = 0) -> pd.DataFrame:
-    """The objects as rows, keys as columns in the order they are met; a key that a row lacks is missing there."""
+def json_frame(text: bytes, name: str, lines_before: int = 0, as_written: Collection[str] = ()) -> pd.DataFrame:
+    """The objects as rows, keys as columns in the order they are met; a key that a row lacks is missing there.
+
+    Numbers with gaps are floats, but for integers that a float cannot hold and columns that stay as written.
+    """
     import pandas as pd
 
     whole = text.lstrip().startswith(b"[")
@@ -52,4 +59,8 @@ def json_frame(text: bytes, name: str, lines_before: int = 0) -> pd.DataFrame:
     frame = pd.DataFrame([row for _, row in rows])
     if frame.empty:
         raise SourceError(f"{name} has no rows.")
+    for key in frame.columns[[d.kind == "f" for d in frame.dtypes]]:
+        cells = [row.get(key) for _, row in rows]
+        if str(key).strip() in as_written or any(type(v) is int and abs(v) > _EXACT for v in cells):
+            frame[key] = pd.Series(cells, dtype=object)
     return frame

@@ -118,7 +118,7 @@ def table_of(
     if is_arff(data[: 1 << 20]):
         frame, notes = arff_frame(data, stream.name)
     elif is_json(data[:1000]):
-        return _named(json_frame(data, stream.name), stream.name, utf8.notes())
+        return _named(json_frame(data, stream.name, as_written=text), stream.name, utf8.notes())
     else:
         frame, notes = whole_frame(data, stream.name, text)
     return Source(frame, stream.name, [*utf8.notes(), *notes])
