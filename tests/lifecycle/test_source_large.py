@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tilth.lifecycle.source import SourceError, read_source, sample
+from tilth.lifecycle.source import SourceError, read_source, read_table, sample
 
 ROWS = 40_000
 
@@ -175,3 +175,26 @@ def test_few_rows_are_spread_over_the_file_too(big):
     assert "evenly spread" in " ".join(found.notes)
     where = found.frame["i"].to_numpy() / found.total
     assert np.histogram(where, 4, (0, 1))[0].min() > 0.15 * len(where)
+
+
+@pytest.mark.parametrize("form", ["csv", "packed", "parquet"])
+def test_the_same_part_is_read_again(big, tmp_path, monkeypatch, form):
+    path = big
+    if form == "packed":
+        path = tmp_path / "big.csv.gz"
+        path.write_bytes(gzip.compress(big.read_bytes()))
+    elif form == "parquet":
+        pytest.importorskip("pyarrow")
+        path = tmp_path / "big.parquet"
+        pd.read_csv(big).to_parquet(path, row_group_size=4000)
+        monkeypatch.setattr(sample, "seconds_per_row", lambda file, rows: 10.0 / ROWS)
+    slow(monkeypatch, 10.0, big.stat().st_size)
+    found = read_source(path, seconds=2.0)
+    assert found.part is not None
+    monkeypatch.undo()
+    monkeypatch.setattr(sample, "HEAD_BYTES", 1 << 14)
+    again = read_source(path, part=found.part)
+    pd.testing.assert_frame_equal(again.frame, found.frame)
+    assert again.part == found.part
+    assert read_source(path).part is None
+    pd.testing.assert_frame_equal(read_table(path, found.part), found.frame)

@@ -149,3 +149,20 @@ def test_no_work_is_begun_without_time():
     CLOCK.now = 2.0
     with pytest.raises(OutOfTimeError):
         list(watch.run([Job(0, int)], 10))
+
+
+def test_looks_go_on_while_they_are_cheap():
+    sizes = []
+
+    def fit(rows):
+        sizes.append(rows)
+        CLOCK.now += 0.001 * rows / 50
+
+    for closer in (0.0, 0.02):
+        CLOCK.now = 0.0
+        watch = Watch(100.0, clock=CLOCK, pool=FakePool)
+        watch.look(fit, 10_000, closer)
+        sizes.append(0)
+    # The first fit of all is no measure; two say that a fit of all rows is short enough, more how short. All rows are no
+    # look any more.
+    assert sizes == [50, 50, 200, 0, 50, 50, 200, 800, 3200, 0]

@@ -99,3 +99,19 @@ def test_search_stops_early_in_the_right_way(monkeypatch):
 def test_a_model_that_cannot_is_refused():
     with pytest.raises(TypeError, match="needs a last step with early_stopping=True"):
         EarlyStopped(GradientBoostingRegressor()).fit(X, Y)
+
+
+@pytest.mark.parametrize("piped", [False, True])
+def test_rounds_are_learned_again_from_all_rows_where_the_model_asks_for_it(piped):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(300, 3))
+    y = X[:, 0] + rng.normal(size=300)
+    weight = rng.integers(1, 3, 300).astype(float)
+    booster = GradientBoostingRegressor(early_stopping=True, n_estimators=200, refit=True)
+    model = EarlyStopped(make_pipeline(Standardise(), booster) if piped else booster).fit(X, y, sample_weight=weight)
+    rounds = (model.estimator_[-1] if piped else model.estimator_).n_iter_
+    plain = GradientBoostingRegressor(n_estimators=rounds)
+    steps = make_pipeline(Standardise(), plain) if piped else plain
+    name = "gradientboostingregressor__sample_weight" if piped else "sample_weight"
+    assert rounds < 200
+    assert np.array_equal(model.predict(X), steps.fit(X, y, **{name: weight}).predict(X))

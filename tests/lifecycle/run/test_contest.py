@@ -1,5 +1,6 @@
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,8 +11,17 @@ from tilth.evaluate.metrics import metric
 from tilth.evaluate.resample import Outcome, Trial
 from tilth.evaluate.search.budget import OutOfTimeError, Watch
 from tilth.lifecycle.run.clock import Clock
-from tilth.lifecycle.run.contest import NOT_REACHED, Contest, enter_all, tune_all, unfinished
-from tilth.lifecycle.run.division import divide
+from tilth.lifecycle.run.contest import (
+    LAST_FIT,
+    LEAST_TRIES,
+    NOT_REACHED,
+    Contest,
+    enter_all,
+    inner_for,
+    tune_all,
+    unfinished,
+)
+from tilth.lifecycle.run.division import INNER_FOLDS, divide
 from tilth.lifecycle.run.journal import Journal
 from tilth.lifecycle.run.ladder import rungs
 from tilth.lifecycle.run.options import options
@@ -109,6 +119,43 @@ def test_the_better_of_tuned_and_as_given_stands_on_the_board(division):
     rows = list(found.search_rows())
     assert {r["model"] for r in rows} == {"Naive Bayes", "Logistic regression", "C4.5 tree"}
     assert all(r["outer (honest)"] for r in rows)
+
+
+def test_where_time_is_short_models_far_behind_are_not_tuned(division):
+    found = entered(division)
+    names = found.tunable()
+    assert set(names) == {"Naive Bayes", "Logistic regression", "C4.5 tree"}
+    scores = [found.mean_score(found.entries[n].trial) for n in names]
+    assert scores == sorted(scores, reverse=True)
+    for outcome in found.entries[names[-1]].trial.outcomes:  # as good as Zero-R now
+        zeros = np.zeros_like(outcome.answers.given)
+        outcome.answers = replace(outcome.answers, given=zeros)
+    assert found.tunable(hurried=True) == names[:-1]
+    assert found.notes == [f"Not tuned, as they are far behind the best: {names[-1]}."]
+    assert names[-1] in found.tunable()
+    assert found.like(names[0]) == names[1:-1]
+
+
+def test_fewer_inner_folds_where_they_would_leave_few_tries(division):
+    found = entered(division)
+    outcomes = found.entries["C4.5 tree"].trial.outcomes
+    for outcome in outcomes:
+        outcome.fit_seconds = 1.0
+    places = len(outcomes) + 1
+    folds = places * (LEAST_TRIES * INNER_FOLDS + LAST_FIT)
+    holdout = places * (LEAST_TRIES + LAST_FIT)
+    assert inner_for(found, "C4.5 tree", folds + 1)[0] == INNER_FOLDS
+    assert inner_for(found, "C4.5 tree", folds - 1) is None  # 320 rows are too few for one part of them
+    found.division = replace(found.division, develop=replace(found.division.develop, raw=SimpleNamespace(n_rows=5000)))
+    assert inner_for(found, "C4.5 tree", folds - 1) == ("holdout", pytest.approx(holdout))
+    assert inner_for(found, "C4.5 tree", holdout - 1) is None
+
+
+def test_what_the_last_fits_will_take_is_kept_of_the_budget(division):
+    found = contest(division)
+    clock = Clock(1000.0)
+    enter_all(found, rungs("classification", WANTED), clock, 1.0, lambda text: None)
+    assert clock.owed == found.last_fits() > 0
 
 
 def test_without_time_a_model_is_not_entered_and_says_so(division):

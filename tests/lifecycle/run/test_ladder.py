@@ -56,3 +56,25 @@ def test_every_candidate_takes_words_gaps_and_new_gaps(task):
             assert len(model.predict(holes)) == 4, rung.name
             if task == "classification":  # also of those that only say which class: a map is put around them
                 assert model.predict_proba(holes).shape == (4, 2), rung.name
+
+
+def test_some_models_are_for_many_rows_and_some_for_few():
+    schema = tilth.infer(pd.DataFrame({"x": [1.0, 2.0, 4.0]}))
+
+    def refused(n):
+        return {r.name: why for r, why in fitting(rungs("regression"), schema, np.ones(n)) if "rows" in why}
+
+    assert refused(1000) == {"Gradient boosting, large trees": "for 5,000 rows or more"}
+    assert refused(7000) == {}
+    assert refused(10_000) == {"Gradient boosting, small trees": "for fewer than 10,000 rows"}
+
+
+def test_what_is_searched_of_a_rung_are_legal_parameters_of_its_class():
+    for task in ("classification", "regression"):
+        for rung in rungs(task):
+            model = rung.make(0)
+            space = rung.space(model)
+            if rung.baseline or rung.ranges == {}:
+                assert space is None
+            elif rung.ranges is not None:
+                assert space.names == list(rung.ranges)

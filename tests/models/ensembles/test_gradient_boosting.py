@@ -263,6 +263,27 @@ def test_early_stopping_keeps_the_best_round():
     assert watched.losses_.shape == (20, 2)
 
 
+@pytest.mark.parametrize("maker", [Classifier, Regressor])
+def test_refit_learns_the_rounds_it_found_from_all_rows(maker):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(400, 3))
+    y = X[:, 0] + rng.normal(size=400)
+    y = y > 0 if maker is Classifier else y
+    settings = {"n_estimators": 300, "learning_rate": 0.2, "min_samples_leaf": 5}
+    stopped = maker(**settings, early_stopping=True).fit(X, y)
+    again = maker(**settings, early_stopping=True, refit=True).fit(X, y)
+    assert again.n_iter_ == stopped.n_iter_ < 300
+    assert np.array_equal(again.losses_, stopped.losses_)
+    assert again.best_round_ == stopped.best_round_
+    whole = maker(**{**settings, "n_estimators": stopped.n_iter_}).fit(X, y)
+    assert np.array_equal(again.predict(X), whole.predict(X))
+    assert not np.array_equal(again.trees_.value, stopped.trees_.value)
+    assert "learned again from all rows" in again.sections()[-1].text
+    given = maker(**settings, early_stopping=True, refit=True).fit(X[:300], y[:300], eval_set=(X[300:], y[300:]))
+    kept = maker(**settings, early_stopping=True).fit(X[:300], y[:300], eval_set=(X[300:], y[300:]))
+    assert np.array_equal(given.predict(X), kept.predict(X))  # rows of others are not learned from
+
+
 def test_held_out_rows_are_converted_as_the_training_rows_were():
     data = load_titanic()
     frame = data.frame.sample(frac=1.0, random_state=0)

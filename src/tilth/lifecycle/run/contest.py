@@ -178,6 +178,12 @@ class Contest:
         too = {} if self.second is None else self._promise(self.second)
         return sorted((n for n in able if n not in far), key=lambda n: -promise[n] - too.get(n, 0.0))
 
+    def like(self, name: str) -> list[str]:
+        """Other models that are nearly as good, the best first."""
+        promise = self._promise(self.metric)
+        near = [n for n in promise if promise[n] >= PROMISING and n != name and not self.entries[n].rung.baseline]
+        return sorted(near, key=lambda n: -promise[n])
+
     def _promise(self, metric: Metric) -> dict[str, float]:
         """The gain of every model over Zero-R as a share of the largest; 1 for all where nothing is better than it."""
         scores = {n: self.mean_score(e.trial, metric) for n, e in self.entries.items() if e.done}
@@ -334,7 +340,7 @@ def _slack(clock: Clock, part: float) -> float:
     return max(end - part, 0.0) if math.isfinite(part) and math.isfinite(end) else 0.0
 
 
-def _inner_for(contest: Contest, name: str, seconds: float) -> tuple[Any, float] | None:
+def inner_for(contest: Contest, name: str, seconds: float) -> tuple[Any, float] | None:
     """How a search of the model splits its rows, and the seconds that a few tries need; None where they are too few.
 
     Few tries on folds find little: from enough rows on, one part of them chooses, and there are more tries.
@@ -356,7 +362,7 @@ def tune_all(contest: Contest, trials: int, clock: Clock, share: float, said: Sa
     waiting = contest.tunable(hurried=clock.budget is not None)
     for i, name in enumerate(waiting):
         left = clock.until(share)
-        way = _inner_for(contest, name, left)
+        way = inner_for(contest, name, left)
         if left < LEAST_SECONDS or way is None:
             contest.notes.append(f"{name} was not tuned: {NOT_REACHED}.")
             continue

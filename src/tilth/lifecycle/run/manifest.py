@@ -30,7 +30,7 @@ def manifest(run: Run, digest: str | None) -> dict[str, Any]:
     return plain({
         "schema": SCHEMA,
         "source": run.name, "path": None if path is None else str(path.resolve()),
-        "file_sha256": None if path is None else file_hash(path),
+        "file_sha256": None if path is None else file_hash(path), "part": run.question.part,
         "data_hash": None if division is None else data_hash(division.whole),
         "rows": run.question.table.n_rows, "target": run.target, "task": run.task, "seed": run.options.seed,
         "metric": run.metrics()[0].name, "budget": run.options.budget, "seconds": run.clock.used,

@@ -47,12 +47,18 @@ class Question:
     path: Path | None = None
     #: Columns of texts that were read as dates.
     dated: tuple[str, ...] = ()
+    #: How much of a large file was read, None: all.
+    part: int | None = None
 
 
-def prepare(source: Any, target: str | None, wishes: Options) -> Question:
-    """The table with its target settled: which column, which task, rows without a label left out."""
+def prepare(source: Any, target: str | None, wishes: Options, part: int | None = None) -> Question:
+    """The table with its target settled: which column, which task, rows without a label left out.
+
+    ``part`` is how much of a large file an earlier run has read.
+    """
     if isinstance(source, (str, Path)):
-        given = read_source(source, seconds=None if wishes.budget is None else READING_SHARE * wishes.budget)
+        seconds = None if wishes.budget is None else READING_SHARE * wishes.budget
+        given = read_source(source, seconds=seconds, part=part)
     else:
         given = Source(source, "the table")
     table = read(given.frame)
@@ -91,7 +97,7 @@ def prepare(source: Any, target: str | None, wishes: Options) -> Question:
     else:
         reason = "as told"
     _refuse_hopeless(table, target, task)
-    return Question(given.name, table, target, task, reason, told, notes, given.card, _path(source), dated)
+    return Question(given.name, table, target, task, reason, told, notes, given.card, _path(source), dated, given.part)
 
 
 def _with_dates(table: RawTable, settled: set[str]) -> tuple[RawTable, tuple[str, ...]]:

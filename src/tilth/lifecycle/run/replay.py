@@ -82,7 +82,7 @@ def replay_run(path: str | Path, data: Any = None) -> Replayed:
     source = data if data is not None else told["path"] or told["source"]
     if data is None and told["path"] is None and told["source"] in ("the table", "standard input"):
         raise SourceError(f"The run of {path} read {told['source']}, which is gone: give the table with --data FILE.")
-    question = prepare(source, told["target"], wishes)
+    question = prepare(source, told["target"], wishes, told.get("part"))
     if not wishes.as_is:
         found = profile(question.table, question.target, kinds=question.kinds or None)
         remedies.apply(question, found.findings, wishes.trust)

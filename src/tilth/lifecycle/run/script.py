@@ -116,9 +116,13 @@ def train_script(run: Run, made: Any, digest: str) -> str:
     return _TEMPLATE.format(
         source=run.name.replace('"""', "'''").replace("\\", "/"), version=tilth.__version__,
         imports=f"from tilth import {', '.join(names)}", table=table, target=run.target, digest=digest,
-        reading="load_dataset(table).frame" if bundled else "read_table(table)", steps="\n".join(steps),
+        reading="load_dataset(table).frame" if bundled else _reading(run.question.part), steps="\n".join(steps),
         model=call_text(made, 4),
     )  # fmt: skip
+
+
+def _reading(part: int | None) -> str:
+    return "read_table(table)" if part is None else f"read_table(table, part={part})  # as much as the run has read"
 
 
 def _steps(run: Run) -> Iterator[str]:

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 
 def read_source(
-    source: str | Path, *, seconds: float | None = None, rows: int | None = None, text: Collection[str] = ()
-) -> Source:
+    source: str | Path, *, seconds: float | None = None, rows: int | None = None, text: Collection[str] = (),
+    part: int | None = None,
+) -> Source:  # fmt: skip
     """Read a bundled table by name, a file, or ``-`` for standard input; notes say what had to be decided.
 
     Files are told apart by content: text with commas, semicolons, tabs or bars, parquet, Excel, ARFF, JSON lines; also
@@ -37,6 +38,7 @@ def read_source(
         read (of a packed file and of a pipe the beginning), and a note says so.
     rows : the most rows to read, spread in the same way.
     text : columns that are read as they are written, even if they look like numbers.
+    part : as much as an earlier reading took, its :attr:`Source.part`: then the same rows are read.
 
     >>> read_source("weather").frame.shape
     (14, 5)
@@ -46,16 +48,18 @@ def read_source(
     if name in bundled_names():
         return sample.at_most(Source(load(name).frame, name, card=cards()[name]), rows)
     with opened(source) as stream:
-        return sample.at_most(table_of(stream, seconds, rows, text), rows)
+        return sample.at_most(table_of(stream, seconds, rows, text, part), rows)
 
 
-def read_table(source: str | Path) -> pd.DataFrame:
+def read_table(source: str | Path, part: int | None = None) -> pd.DataFrame:
     """The table of a file as a frame, read as :func:`read_source` reads it; what had to be decided is not told.
+
+    ``part`` is as much of a large file as an earlier reading took; None reads all of it.
 
     >>> read_table("weather").shape
     (14, 5)
     """
-    return read_source(source).frame
+    return read_source(source, part=part).frame
 
 
 @contextmanager
@@ -98,16 +102,17 @@ def empty(name: str) -> SourceError:
 
 
 def table_of(
-    stream: Stream, seconds: float | None = None, rows: int | None = None, text: Collection[str] = ()
-) -> Source:
+    stream: Stream, seconds: float | None = None, rows: int | None = None, text: Collection[str] = (),
+    part: int | None = None,
+) -> Source:  # fmt: skip
     """The table that a stream of bytes holds."""
     head = stream.peek(8)
     if head.startswith(PARQUET):
-        return parquet(stream, seconds, rows)
+        return parquet(stream, seconds, rows, part)
     if head.startswith(ZIP):
         return _excel(stream)
-    if seconds is not None or rows is not None:
-        some = sample.some_rows(stream, seconds, rows, text)
+    if seconds is not None or rows is not None or part is not None:
+        some = sample.some_rows(stream, seconds, rows, text, part)
         if some is not None:
             return some
     utf8 = Utf8(stream.peek(), stream.name)
@@ -135,16 +140,20 @@ def _named(frame: pd.DataFrame, name: str, notes: list[str]) -> Source:
 # --------------------------------------------------------------------------------------------------- formats of others
 
 
-def parquet(stream: Stream, seconds: float | None = None, rows: int | None = None) -> Source:
+def parquet(
+    stream: Stream, seconds: float | None = None, rows: int | None = None, part: int | None = None
+) -> Source:  # fmt: skip
     """A parquet file; of a large one row groups evenly spread."""
     opened_file = parquet_file(stream)
     with by_library(stream.name, "parquet"):
-        frame, total = sample.row_groups(opened_file, seconds, rows)
+        frame, total = sample.row_groups(opened_file, seconds, rows if part is None else part)
         if any(frame.index.names):  # pandas keeps named row labels beside the columns; they are data
             frame = frame.reset_index()
     groups = opened_file.num_row_groups
     how = "the first ones" if groups == 1 else f"the first ones of each of {min(groups, sample.BLOCKS)} row groups"
-    return sample.noted(_named(frame.reset_index(drop=True), stream.name, []), total, how)
+    found = sample.noted(_named(frame.reset_index(drop=True), stream.name, []), total, how)
+    found.part = len(found.frame) if found.total is not None else None
+    return found
 
 
 def parquet_file(stream: Stream) -> Any:

@@ -109,7 +109,9 @@ class _Start:
         return Source(tidied(frame, self.layout, notes, Decimals(text)), self.name, notes)
 
 
-def some_rows(stream: Stream, seconds: float | None, rows: int | None, text: Collection[str]) -> Source | None:
+def some_rows(
+    stream: Stream, seconds: float | None, rows: int | None, text: Collection[str], part: int | None = None
+) -> Source | None:  # fmt: skip
     """Some rows of a text with delimiters; None where all can be read: the stream is then at its beginning."""
     head = stream.peek(HEAD_BYTES)
     if len(head) < HEAD_BYTES or is_arff(head) or is_json(head[:HEAD]):
@@ -117,13 +119,21 @@ def some_rows(stream: Stream, seconds: float | None, rows: int | None, text: Col
     start = _Start.of(head, stream.name)
     if start is None:
         return None
-    wanted = start.bytes_wanted(seconds, rows)
+    wanted = start.bytes_wanted(seconds, rows) if part is None else part
+    found = _read_part(start, stream, wanted, rows, text)
+    if found is not None and found.total is not None:
+        found.part = wanted
+    return found
+
+
+def _read_part(start: _Start, stream: Stream, wanted: int, rows: int | None, text: Collection[str]) -> Source | None:
+    """About so many bytes of a text, from all over it where that can be; None where this is all of it."""
     if not stream.can_seek:
         return _from_front(start, stream, wanted, rows, text)
     size = stream.size or 0
     if wanted >= size:
         return None
-    if not Utf8(head[:HEAD], stream.name).is_wide and has_one_line_rows(start.rows):
+    if not Utf8(stream.peek(HEAD), stream.name).is_wide and has_one_line_rows(start.rows):
         found = _from_blocks(start, stream, wanted, size, text)
         if found is not None:
             return noted(*found, "evenly spread over the file", rows)

@@ -19,7 +19,8 @@ class SourceError(ValueError):
 class Source:
     """A table that was read; ``notes`` say what had to be decided to read it, ``card`` is that of a bundled table.
 
-    ``total`` is about how many rows the file has, where only some of them were read.
+    ``total`` is about how many rows the file has, where only some of them were read; ``part`` is how much of it was
+    (bytes of a text, rows of a parquet file): the same part is read again when it is asked for.
     """
 
     frame: pd.DataFrame
@@ -27,3 +28,4 @@ class Source:
     notes: list[str] = field(default_factory=list)
     card: Card | None = None
     total: int | None = None
+    part: int | None = None

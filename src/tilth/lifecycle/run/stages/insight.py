@@ -39,32 +39,41 @@ MOST_THRESHOLDS = 200
 def learning(run: Run) -> Iterable[Section]:
     """Does the model learn too little or too much, and would more rows help?"""
     at = run.standing
-    problem, fit = at.division.develop, at.entry.fit_seconds
+    problem = at.division.develop
     left = run.clock.until(LEARN_UNTIL)
-    per_split = 1.5 * sum(SIZES) * fit
-    many = FOLDS * per_split <= left and len(at.division.outer) > 1
-    folds = FOLDS if many else 1 if per_split <= left else 0
-    if not folds:
+    asked = next((n for n in (at.chosen, *at.contest.like(at.chosen)) if _curve_seconds(run, n) <= left), None)
+    if asked is None:
         run.skipped["learning"] = (
-            f"a learning curve takes about {FOLDS * per_split:.0f} s, and {max(left, 0):.0f} s were left"
+            f"a learning curve takes about {_curve_seconds(run, at.chosen):.0f} s, and {max(left, 0):.0f} s were left"
         )
         return
-    how: dict[str, Any] = {"folds": _folds(run)} if folds > 1 else {"split": "holdout"}
+    many = FOLDS * _curve_seconds(run, asked) <= left and len(at.division.outer) > 1
+    how: dict[str, Any] = {"folds": _folds(run)} if many else {"split": "holdout"}
     best = at.scores.scores[at.scores.best][run.metric.name].value
     run.curve = learning_curve(
-        at.contest.made(at.chosen), problem.given, problem.labels, sizes=list(SIZES), metric=run.metric, reference=best,
+        at.contest.made(asked), problem.given, problem.labels, sizes=list(SIZES), metric=run.metric, reference=best,
         groups=problem.groups, time=problem.time, kinds=run.kinds or None, seed=run.options.seed, workers=1, **how,
     )  # fmt: skip
-    run.curve.model = run.model_name
+    run.curve.model = at.contest.called(asked)
     found = run.curve.diagnosis
     pages = run.curve.sections()
     parts = found.sections()
-    if folds > 1:
+    if many:
         parts += run.curve.more_rows().sections()
     page = pages[0]
+    if asked != at.chosen:
+        page.text = (
+            f"This is the curve of {run.curve.model}, which is nearly as good and quicker: no time was left for that "
+            f"of {run.model_name}. {page.text}"
+        )
     page.parts, page.light = parts, _LIGHT.get(found.verdict, "warn")
     run.say("learning", f"{found.verdict}: {found.because}")
     yield page
+
+
+def _curve_seconds(run: Run, name: str) -> float:
+    """What a curve of one split takes."""
+    return 1.5 * sum(SIZES) * run.standing.contest.entries[name].fit_seconds
 
 
 def _folds(run: Run) -> int | None:

@@ -38,7 +38,7 @@ from tilth.models.rules.one_r import OneRClassifier
 from tilth.quality.finding import count, listed
 
 #: Shares of the budget until which models are tried as they are, those that were not reached again, and tuned.
-ENTER_UNTIL, AGAIN_UNTIL, TUNE_UNTIL = 0.4, 0.55, 0.65
+ENTER_UNTIL, AGAIN_UNTIL, TUNE_UNTIL = 0.4, 0.5, 0.65
 #: The models that every other must beat, and the two to begin with.
 FIRST = ("Zero-R", "One-R", "Naive Bayes", "Logistic regression", "Ridge regression")
 _RULE_LINES = 20
