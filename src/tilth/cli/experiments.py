@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tilth.base import Section
+from tilth.data.digits import digits
 from tilth.lifecycle.source import SourceError
 
 if TYPE_CHECKING:
@@ -161,5 +162,5 @@ def _number(value: Any) -> float:
 def _interval(told: Any, sign: str = "") -> str:
     if not isinstance(told, dict):
         return ""
-    value, low, high = (_number(told.get(k)) for k in ("value", "low", "high"))
-    return f"{value:{sign}.3f} ({low:{sign}.3f} to {high:{sign}.3f})"
+    value, low, high = digits(*(_number(told.get(k)) for k in ("value", "low", "high")), sign=sign)
+    return f"{value} ({low} to {high})"

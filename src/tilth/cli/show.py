@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tilth.cli.options import debug_option, examples, json_option, model_file, print_json
+from tilth.data.digits import digits
 
 if TYPE_CHECKING:
     from tilth.base import Section
@@ -136,7 +137,8 @@ def _flat(value: Any, place: str = "") -> dict[str, Any]:
     """Nested data as places and values; a number with its interval is one value."""
     if isinstance(value, dict) and all(isinstance(value.get(k), (int, float)) for k in ("value", "low", "high")):
         how = f", {value['method']}" if "method" in value else ""
-        value = f"{value['value']:.3f} ({value['low']:.3f} to {value['high']:.3f}){how}"
+        shown, low, high = digits(value["value"], value["low"], value["high"])
+        value = f"{shown} ({low} to {high}){how}"
     if isinstance(value, dict):
         return {
             k: v for key, inner in value.items() for k, v in _flat(inner, f"{place}.{key}" if place else key).items()

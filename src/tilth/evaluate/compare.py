@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilth.base import Section
+from tilth.data.digits import digits, readable
 from tilth.data.infer import Kinds
 from tilth.evaluate.problem import prepared, task_of_models
 from tilth.evaluate.resample import resample
@@ -126,9 +127,10 @@ class Comparison(Scores):
         board = self.leaderboard()
         name = self.main.name
         found = {n: self.resampling.difference(n, self.best, self.main, self.level) for n in self.ranking[1:]}
-        board["interval"] = [f"{low:.3f} to {high:.3f}" for low, high in zip(board["low"], board["high"], strict=True)]
+        shown = [digits(*three) for three in board[[name, "low", "high"]].to_numpy(dtype=np.float64)]
+        board["interval"] = [f"{low} to {high}" for _, low, high in shown]
         board["less the best"] = ["", *(signed(found[n]) for n in self.ranking[1:])]
-        board[name] = [f"{value:.3f}" for value in board[name]]
+        board[name] = [value for value, _, _ in shown]
         return board[["place", "model", name, "interval", "less the best", "verdict"]]
 
     def verdict(self) -> str:
@@ -141,7 +143,7 @@ class Comparison(Scores):
         gain = self.differences[best][m.name]
         sure = gain.low > 0 if m.higher_is_better else gain.high < 0
         text = (
-            f"{best} has the best {m.name}, {found}; {base} has {self.scores[base][m.name].value:.3f}. "
+            f"{best} has the best {m.name}, {found}; {base} has {readable(self.scores[base][m.name].value)}. "
             f"The difference {signed(gain)} {'excludes' if sure else 'includes'} zero: {best} is "
             f"{'better than' if sure else 'not shown to be better than'} {base} on these rows."
         )

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.base import Section
+from tilth.data.digits import readable
 from tilth.data.names import beside
 from tilth.evaluate.diagnosis import Diagnosis, diagnose, error_of, surely_above
 from tilth.evaluate.intervals import Interval, over_splits
@@ -159,7 +160,7 @@ class Curve:
         if simple != best:
             told += (
                 f" Within one standard error of it the simplest is {_shown(self.x[simple])} "
-                f"({self.validation_intervals[simple].value:.3f})."
+                f"({readable(self.validation_intervals[simple].value)})."
             )
         return f"{told} {self._shape_text()}"
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tilth.base import Section
+from tilth.data.digits import readable
 from tilth.evaluate.intervals import Interval, over_splits
 from tilth.evaluate.metrics import Metric
 from tilth.quality.finding import percent, plain
@@ -125,11 +126,11 @@ class Diagnosis:
         said = {"underfit": "Underfit (high bias)", "overfit": "Overfit (high variance)", "fine": "Fine",
                 "unclear": "Unclear"}[self.verdict]  # fmt: skip
         also = {"underfit": "; high variance too", "overfit": "; high bias too"}.get(self.verdict, "")
-        numbers = f"{self.metric.name} {self.train.value:.3f} on seen rows, {self.validation} on others"
+        numbers = f"{self.metric.name} {readable(self.train.value)} on seen rows, {self.validation} on others"
         if np.isfinite(self.baseline):
-            numbers += f", Zero-R {self.baseline:.3f}"
+            numbers += f", Zero-R {readable(self.baseline)}"
         if np.isfinite(self.reference):
-            numbers += f", {self.reference_name or 'reference'} {self.reference:.3f}"
+            numbers += f", {self.reference_name or 'reference'} {readable(self.reference)}"
         both = also if self.high_bias and self.high_variance else ""
         return f"{said}{both}: {self.because} ({numbers}; {100 * self.validation.level:g}%, {self.validation.method})"
 

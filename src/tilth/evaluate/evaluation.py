@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilth.base import Section
+from tilth.data.digits import readable
 from tilth.data.infer import Kinds
 from tilth.evaluate.metrics import Metric
 from tilth.evaluate.problem import prepared, task_of_models
@@ -59,7 +60,7 @@ class Evaluation(Scores):
             worse = gain.high < 0 if self.main.higher_is_better else gain.low > 0
             verb = "better than" if sure else "worse than" if worse else "not shown to differ from"
             value = self.scores[other][self.main.name].value
-            said += f" {'It is ' + verb} {other} ({value:.3f}): {signed(gain)}."
+            said += f" {'It is ' + verb} {other} ({readable(value)}): {signed(gain)}."
         return said
 
     def confusion(self) -> ConfusionMatrix:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tilth.base import Section
+from tilth.data.digits import digits, readable
 from tilth.evaluate.curve import Curve
 from tilth.evaluate.diagnosis import error_of
 from tilth.evaluate.intervals import Interval
@@ -218,8 +219,8 @@ class Extrapolation:
         now = int(self.law.unit)
         score, gain, factor = self.scores[0], self.gains[0], self.factors[0]
         expected = (
-            f"with {factor:g} times the {now} training rows the {name} is expected at {score} (gain {gain.value:.3f} "
-            f"[{gain.low:.3f}, {gain.high:.3f}], {100 * self.level:g}%)"
+            f"with {factor:g} times the {now} training rows the {name} is expected at {score} (gain "
+            f"{readable(gain.value)} [{', '.join(digits(gain.low, gain.high))}], {100 * self.level:g}%)"
         )
         said = {"yes": "Yes", "hardly": "Hardly", "cannot say": "The curve cannot say"}[self.answer]
         return f"Will more rows help {self.curve.model}? {said}: {expected}. {self.why}"

@@ -8,6 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tilth.data.digits import digits
+
 Floats = NDArray[np.float64]
 Verdict = Literal["consistent", "one odd fold", "inconsistent", "too few folds"]
 
@@ -30,11 +32,12 @@ class FoldDiagnosis:
 
     def __str__(self) -> str:
         folds = ", ".join(str(k + 1) for k in self.odd)
+        median, spread = digits(self.median, self.spread)
         return {
-            "consistent": f"The folds agree: median {self.median:.3f}, robust spread {self.spread:.3f}.",
-            "one odd fold": f"One fold stands apart (fold {folds}), the others agree (median {self.median:.3f}): look "
+            "consistent": f"The folds agree: median {median}, robust spread {spread}.",
+            "one odd fold": f"One fold stands apart (fold {folds}), the others agree (median {median}): look "
             "at the rows of that fold before believing the average.",
-            "inconsistent": f"The folds disagree: median {self.median:.3f}, robust spread {self.spread:.3f}. The "
+            "inconsistent": f"The folds disagree: median {median}, robust spread {spread}. The "
             "average says little; more rows, fewer columns, a simpler model, or grouped folds may be needed.",
             "too few folds": "Too few folds to say whether they agree.",
         }[self.verdict]

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilth.data.digits import digits
+
 Floats = NDArray[np.float64]
 
 #: With more rows than this the bootstrap means are drawn from their normal limit instead of row by row.
@@ -37,7 +39,8 @@ class Interval:
         return self.low <= number <= self.high
 
     def __str__(self) -> str:
-        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+        value, low, high = digits(self.value, self.low, self.high)
+        return f"{value} [{low}, {high}]"
 
 
 def wald(correct: float, n: int, level: float = 0.95) -> Interval:

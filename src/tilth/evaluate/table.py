@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilth.data.digits import digits
 from tilth.evaluate.folds import FoldDiagnosis, diagnose_folds
 from tilth.evaluate.intervals import Interval
 from tilth.evaluate.metrics import USUAL, Metric
@@ -172,11 +173,12 @@ class Scores:
                     continue
                 gain = self.differences[name].get(m.name)
                 over = self.fold_scores(name, m)
-                spread = f"{np.nanstd(over, ddof=1):.3f}" if np.isfinite(over).sum() > 1 else ""
+                apart = float(np.nanstd(over, ddof=1)) if np.isfinite(over).sum() > 1 else np.nan
                 train = _mean(self.resampling.train_scores(name, m))
+                value, low, high, spread, seen = digits(found.value, found.low, found.high, apart, train)
                 rows.append((
-                    name, m.name, f"{found.value:.3f}", f"{found.low:.3f} to {found.high:.3f}",
-                    signed(gain) if gain else "", spread, "" if np.isnan(train) else f"{train:.3f}",
+                    name, m.name, value, f"{low} to {high}", signed(gain) if gain else "",
+                    "" if np.isnan(apart) else spread, "" if np.isnan(train) else seen,
                 ))  # fmt: skip
         level = f"{100 * self.level:g}% interval"
         names_ = ["model", "score", "value", level, f"less {self.baseline}", "fold sd", "seen rows"]
@@ -232,4 +234,5 @@ def _mean(values: NDArray[np.float64]) -> float:
 
 def signed(gain: Interval) -> str:
     """A difference with its interval, signs shown."""
-    return f"{gain.value:+.3f} ({gain.low:+.3f} to {gain.high:+.3f})"
+    value, low, high = digits(gain.value, gain.low, gain.high, sign="+")
+    return f"{value} ({low} to {high})"

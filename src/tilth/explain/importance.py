@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tilth import progress
 from tilth.base import Section
+from tilth.data.digits import readable
 from tilth.evaluate.intervals import Interval
 from tilth.evaluate.metrics import USUAL, Metric
 from tilth.evaluate.metrics import metric as metric_of
@@ -153,9 +154,9 @@ class Importance:
         verb = "falls" if self.metric.higher_is_better else "rises"
         methods = sorted({loss.interval.method for loss in self.alone})
         said = (
-            f"How far the {self.metric.name} ({self.score.value:.3f} on {count(self.n, 'row')}) {verb} when a column's "
-            "cells are dealt out anew among the rows. The rows should be ones the model has not learned from: of its "
-            "own training rows it tells what was memorised.\n\n"
+            f"How far the {self.metric.name} ({readable(self.score.value)} on {count(self.n, 'row')}) {verb} when a "
+            "column's cells are dealt out anew among the rows. The rows should be ones the model has not learned from: of "
+            "its own training rows it tells what was memorised.\n\n"
             f"Intervals of {self.level:.0%}: {', '.join(methods)}; each row counts as asked about and as giving its "
             "cells. 'noise reaches' is what a column of pure noise used in the same way would lose by chance, 19 times "
             "of 20. A column matters when its loss is surely above 0, with all columns in mind, and above the noise."

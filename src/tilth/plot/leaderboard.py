@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilth.data.digits import readable
 from tilth.plot.marks import plain_words
 
 
@@ -35,7 +36,7 @@ def leaderboard(
         if np.isfinite(low) and np.isfinite(high):
             axes.plot([low, high], [place, place], color="#4c78a8", linewidth=3, alpha=0.5, solid_capstyle="butt")
         axes.plot([value], [place], "o", color="#1f4e79", markersize=6, zorder=3)
-        axes.annotate(f"{value:.3f}", (value, place), xytext=(0, 7), textcoords="offset points", ha="center", size=8)
+        axes.annotate(readable(value), (value, place), xytext=(0, 7), textcoords="offset points", ha="center", size=8)
     if baseline is not None and np.isfinite(baseline):
         axes.axvline(baseline, color="0.5", linewidth=1, linestyle="--", zorder=0)
     axes.set_yticks(places, names)

@@ -389,3 +389,17 @@ def test_where_the_folds_chose_and_score_their_interval_holds_for_all_models_at_
     assert found.score.low < alone.low
     assert found.score.level == alone.level == 0.95
     assert found.gain.low < found.scores.differences[found.chosen]["accuracy"].low
+
+
+def test_what_to_type_next_works_for_numbers_and_for_classes(cars, titanic):
+    told = {r.task: next(p for p in r.pages if p.title == "Use").code for r in (cars, titanic)}
+    assert "--proba" in told["classification"]
+    assert "--proba" not in told["regression"]
+
+
+def test_large_numbers_are_told_in_digits_that_can_be_read(numbers):
+    frame = load("auto_mpg").frame
+    found = run(frame.assign(mpg=frame["mpg"] * 1e4), "mpg", **numbers)
+    said = found.sections()[0].text
+    assert re.search(r"RMSE \d\d,\d{3} \(\d\d,\d{3} to \d\d,\d{3}\)", said), said
+    assert not re.search(r"\d{4,}\.\d", said), said

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilth.base import Section
+from tilth.data.digits import readable
 from tilth.data.names import beside
 from tilth.evaluate.evaluation import name_of
 from tilth.evaluate.intervals import Interval
@@ -191,8 +192,8 @@ class SearchResult:
         text = (
             f"{self.name}: {m.name} {found} ({found.method}, {100 * self.level:g}%), from {len(self.outer.splits)} "
             f"outer folds with a search inside each. Chosen on all rows: {said}, by an inner score of "
-            f"{best.value:.3f}. Inner scores of a winner are too good, because they chose it: here by "
-            f"{self.optimism:.3f} on average."
+            f"{readable(best.value)}. Inner scores of a winner are too good, because they chose it: here by "
+            f"{readable(self.optimism)} on average."
         )
         gain = self.gain()
         sure = gain.low > 0 if m.higher_is_better else gain.high < 0

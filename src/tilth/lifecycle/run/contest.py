@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from tilth.base import Section
+from tilth.data.digits import readable
 from tilth.evaluate.compare import Comparison
 from tilth.evaluate.metrics import Metric
 from tilth.evaluate.pool import Job
@@ -293,9 +294,9 @@ class Contest:
             stands = "tuned" if self.is_tuned(name) else "as given"
             yield {
                 "model": name, "tries": len(found.tried), "seconds": round(found.seconds, 2),
-                "inner (optimistic)": f"{found.best.value:.3f}",
+                "inner (optimistic)": readable(found.best.value),
                 "outer (honest)": "" if gain is None else str(found.score),
-                "optimism": "" if gain is None else f"{found.optimism:+.3f}",
+                "optimism": "" if gain is None else readable(found.optimism, sign="+"),
                 "gain of tuning": "" if gain is None else signed(gain),
                 "stands": stands if gain is not None else "as given: no time for all folds",
                 "parameters": ", ".join(f"{k}={_short(v)}" for k, v in found.best_params.items()),
@@ -323,7 +324,7 @@ def enter_all(contest: Contest, rungs: list[Rung], clock: Clock, share: float, s
         if entry.done:
             contest.refused.pop(rung.name, None)
             clock.owed = contest.last_fits()
-            said(f"{rung.name} {contest.mean_score(entry.trial):.3f}")
+            said(f"{rung.name} {readable(contest.mean_score(entry.trial))}")
         else:
             contest.refused[rung.name] = entry.failure
 

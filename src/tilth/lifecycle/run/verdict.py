@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tilth.base import Section
 from tilth.base.declare import Light
+from tilth.data.digits import digits, readable
 from tilth.evaluate.intervals import Interval
 from tilth.evaluate.table import signed
 from tilth.lifecycle.run.record import Run
@@ -28,13 +29,12 @@ def _headline(run: Run) -> str:
         return f"No model beats Zero-R, which looks at no column: {name} {base} {where}. What is predicted may not " \
                f"depend on these columns."  # fmt: skip
     word = "Useful" if run.is_better else "Not shown to be useful"
-    text = (
-        f"{word}: {name} {_number(score)} {where}, against {base.value:.3f} for Zero-R: a difference of {signed(gain)}."
-    )
+    against = f"against {readable(base.value)} for Zero-R: a difference of {signed(gain)}"
+    text = f"{word}: {name} {_number(score)} {where}, {against}."
     tested = run.test or run.scores
     one = tested.scores.get("One-R") if tested is not None else None
     if one is not None and run.chosen != "One-R":
-        text += f" A rule on a single column (One-R) has {one[name].value:.3f}."
+        text += f" A rule on a single column (One-R) has {readable(one[name].value)}."
     if run.test is not None and run.scores is not None and run.chosen is not None:
         before = run.scores.differences[run.chosen][name]
         rows = run.scores.resampling.problem.n_rows
@@ -43,7 +43,8 @@ def _headline(run: Run) -> str:
 
 
 def _number(found: Interval) -> str:
-    return f"{found.value:.3f} ({found.low:.3f} to {found.high:.3f})"
+    value, low, high = digits(found.value, found.low, found.high)
+    return f"{value} ({low} to {high})"
 
 
 def _choice(run: Run) -> str:
@@ -63,7 +64,7 @@ def _danger(run: Run) -> str:
         said = ""
         if run.price is not None:
             value = run.price.scores[run.price.best][run.metric.name].value
-            said = f"; with it even {run.price.best} would have {value:.3f}"
+            said = f"; with it even {run.price.best} would have {readable(value)}"
         return (
             f"Danger: {listed(suspects)} gives the target away and was left out{said}. If it is known before "
             f"{run.target} is, keep it with --trust {suspects[0]}."

@@ -62,14 +62,15 @@ def _picture(run: Run) -> list[Section]:
 def use(run: Run) -> Iterable[Section]:
     """What to type next."""
     folder = "tilth-run" if run.folder is None else str(run.folder)
+    proba = " --proba" if hasattr(run.model, "predict_proba") else ""  # numbers have none
     code = "\n".join([
-        f"tilth predict {folder}/model.tilth new.csv --proba --explain > answers.csv",
+        f"tilth predict {folder}/model.tilth new.csv{proba} --explain > answers.csv",
         f"tilth serve {folder}/model.tilth --port 8000",
         f"tilth show {folder}/model.tilth",
         f"python {folder}/train.py   # the same model without the workbench",
         f"tilth replay {folder}/run.json",
     ])  # fmt: skip
-    run.say("use", f"tilth predict {folder}/model.tilth new.csv --proba")
+    run.say("use", f"tilth predict {folder}/model.tilth new.csv{proba}")
     yield Section(
         "Use",
         "New rows are checked against the training rows when they are predicted: columns that are not there, levels "

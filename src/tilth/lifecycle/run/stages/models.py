@@ -12,6 +12,7 @@ import numpy as np
 
 from tilth.base import Section
 from tilth.base.target import split_target
+from tilth.data.digits import readable
 from tilth.evaluate.compare import Comparison, compare
 from tilth.evaluate.confusion import confusion
 from tilth.evaluate.metrics import Metric
@@ -256,9 +257,8 @@ def test_once(run: Run) -> Iterable[Section]:
         text += f" Less Zero-R: {signed(gain)}."
     fold = at.scores.scores[chosen][run.metric.name]
     agrees = score is not None and score.low <= fold.value <= score.high
-    text += (
-        f" The folds had said {fold.value:.3f}, which {'agrees' if agrees else 'does not agree: look at the split'}."
-    )
+    verdict = "agrees" if agrees else "does not agree: look at the split"
+    text += f" The folds had said {readable(fold.value)}, which {verdict}."
     run.say("test", text)
     yield Section("Test, once", text, run.test.short_frame(), parts=_performance(run),
                   light="good" if run.is_better else "bad")  # fmt: skip
