@@ -155,8 +155,8 @@ class Importance:
         methods = sorted({loss.interval.method for loss in self.alone})
         said = (
             f"How far the {self.metric.name} ({readable(self.score.value)} on {count(self.n, 'row')}) {verb} when a "
-            "column's cells are dealt out anew among the rows. The rows should be ones the model has not learned from: of "
-            "its own training rows it tells what was memorised.\n\n"
+            "column's cells are dealt out anew among the rows. The rows should be ones the model has not learned from: "
+            "of its own training rows it tells what was memorised.\n\n"
             f"Intervals of {self.level:.0%}: {', '.join(methods)}; each row counts as asked about and as giving its "
             "cells. 'noise reaches' is what a column of pure noise used in the same way would lose by chance, 19 times "
             "of 20. A column matters when its loss is surely above 0, with all columns in mind, and above the noise."

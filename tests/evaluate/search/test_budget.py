@@ -163,6 +163,6 @@ def test_looks_go_on_while_they_are_cheap():
         watch = Watch(100.0, clock=CLOCK, pool=FakePool)
         watch.look(fit, 10_000, closer)
         sizes.append(0)
-    # The first fit of all is no measure; two say that a fit of all rows is short enough, more how short. All rows are no
-    # look any more.
+    # The first fit of all is no measure; two say that a fit of all rows is short enough, more how short. A fit of all
+    # rows is no look any more.
     assert sizes == [50, 50, 200, 0, 50, 50, 200, 800, 3200, 0]
