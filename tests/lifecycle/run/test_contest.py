@@ -15,7 +15,9 @@ from tilth.lifecycle.run.contest import (
     LAST_FIT,
     LEAST_TRIES,
     NOT_REACHED,
+    TEST_FIT,
     Contest,
+    Entry,
     enter_all,
     inner_for,
     tune_all,
@@ -149,6 +151,17 @@ def test_fewer_inner_folds_where_they_would_leave_few_tries(division):
     found.division = replace(found.division, develop=replace(found.division.develop, raw=SimpleNamespace(n_rows=5000)))
     assert inner_for(found, "C4.5 tree", folds - 1) == ("holdout", pytest.approx(holdout))
     assert inner_for(found, "C4.5 tree", holdout - 1) is None
+
+
+def test_a_fit_that_stops_by_itself_may_take_longer_on_more_rows():
+    plain, stopping = (
+        Entry(rung, rung.make(0), Trial(rung.name, [Outcome(fit_seconds=10.0)]))
+        for rung in rungs("regression")
+        if rung.name in ("Gradient boosting", "Gradient boosting, small steps")
+    )
+    assert stopping.last_seconds == pytest.approx(1.5 * plain.last_seconds)
+    stopping.trial.outcomes[0].fit_seconds = plain.trial.outcomes[0].fit_seconds = 1.0
+    assert stopping.last_seconds == plain.last_seconds == pytest.approx(TEST_FIT + LAST_FIT)
 
 
 def test_what_the_last_fits_will_take_is_kept_of_the_budget(division):

@@ -64,9 +64,11 @@ def test_some_models_are_for_many_rows_and_some_for_few():
     def refused(n):
         return {r.name: why for r, why in fitting(rungs("regression"), schema, np.ones(n)) if "rows" in why}
 
-    assert refused(1000) == {"Gradient boosting, large trees": "for 5,000 rows or more"}
-    assert refused(7000) == {}
-    assert refused(10_000) == {"Gradient boosting, small trees": "for fewer than 10,000 rows"}
+    many = {"Gradient boosting, stopped early": "for 50,000 rows or more"}
+    assert refused(1000) == {"Gradient boosting, large trees": "for 5,000 rows or more", **many}
+    assert refused(7000) == many
+    assert refused(10_000) == {"Gradient boosting, small trees": "for fewer than 10,000 rows", **many}
+    assert set(refused(50_000)) == {f"Gradient boosting, {w}" for w in ("small trees", "small steps", "large trees")}
 
 
 def test_what_is_searched_of_a_rung_are_legal_parameters_of_its_class():

@@ -6,7 +6,6 @@ by which a fold is answered come from the other folds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from tilth.evaluate.answers import Answers
 from tilth.evaluate.blend import blend_loss, blend_weights, blended, blended_unseen, few_weights
 from tilth.evaluate.resample import Outcome, Trial
-from tilth.lifecycle.run.contest import LAST_FIT, TEST_FIT, Contest, Entry
+from tilth.lifecycle.run.contest import Contest, Entry
 from tilth.lifecycle.run.ladder import Rung
 from tilth.models.ensembles.voting import VotingClassifier, VotingRegressor
 
@@ -33,7 +32,7 @@ def enter_blend(contest: Contest, seconds: float) -> Entry | None:
     """Enter the blend that can be fitted twice more within so many seconds, where two models or more are worth it."""
     found = {n: Answers.join(_answers(contest, n)) for n in _eligible(contest)}
     chosen = _weighed(found)
-    while len(chosen) > 1 and (TEST_FIT + LAST_FIT) * _cost(contest, chosen) > seconds:
+    while len(chosen) > 1 and sum(contest.entries[n].last_seconds for n in chosen) > seconds:
         chosen = _weighed({n: found[n] for n in _without_one(contest, found, chosen)})
     if len(chosen) < 2:
         return None
@@ -46,10 +45,6 @@ def _weighed(found: dict[str, Answers]) -> dict[str, float]:
         return {}
     weights = few_weights(list(found.values()))
     return {n: round(float(w), 3) for n, w in zip(found, weights, strict=True) if w > 0}
-
-
-def _cost(contest: Contest, names: Iterable[str]) -> float:
-    return sum(contest.entries[n].fit_seconds for n in names)
 
 
 def _without_one(contest: Contest, found: dict[str, Answers], chosen: dict[str, float]) -> list[str]:

@@ -17,6 +17,7 @@ from tilth.evaluate.metrics import Metric
 from tilth.evaluate.pool import Job
 from tilth.evaluate.resample import Outcome, Resampling, Trial, answer_split
 from tilth.evaluate.search.budget import OutOfTimeError, Watch
+from tilth.evaluate.search.early import stops_early
 from tilth.evaluate.search.result import SearchResult
 from tilth.evaluate.search.search import Task, first_look
 from tilth.evaluate.search.search import run as run_search
@@ -41,6 +42,8 @@ LEAST_TRIES = 4.0
 CONTEST_END = 0.7
 #: What the fits for the test and on all rows take, in fits of an outer fold: they have more rows.
 TEST_FIT, LAST_FIT = 1.4, 1.8
+#: How many times longer a fit may take that stops by itself, where it is no matter of a moment.
+WAVERING, SURE_SECONDS = 1.5, 2.0
 #: Models that a blend usually has.
 USUAL_MEMBERS = 3
 #: Share of a model's time that each look at how long its fits take may cost.
@@ -80,6 +83,12 @@ class Entry:
         every = np.concatenate([t.fit_seconds for t in (self.trial, self.tuned) if t is not None])
         known = every[np.isfinite(every)]
         return float(known.max()) if len(known) else 0.0
+
+    @property
+    def last_seconds(self) -> float:
+        """What the fits for the test and on all rows will take; one that stops by itself may go on for longer there."""
+        wavers = stops_early(self.model) and self.fit_seconds > SURE_SECONDS
+        return (TEST_FIT + LAST_FIT) * self.fit_seconds * (WAVERING if wavers else 1.0)
 
 
 @dataclass(eq=False)
@@ -224,14 +233,13 @@ class Contest:
 
     def affordable(self, board: Comparison, seconds: float) -> list[str]:
         """Models, best first, that can be fitted for the test and on all rows within so many seconds."""
-        more = (LAST_FIT + TEST_FIT) * np.array([self.entries[n].fit_seconds for n in board.ranking])
-        return [n for n, need in zip(board.ranking, more, strict=True) if need <= seconds or n == board.baseline]
+        return [n for n in board.ranking if self.entries[n].last_seconds <= seconds or n == board.baseline]
 
     def last_fits(self) -> float:
         """Seconds that the fits for the test and on all rows will take, of the best models so far put together."""
         sign = -1.0 if self.metric.higher_is_better else 1.0
         done = sorted((e for e in self.entries.values() if e.done), key=lambda e: sign * self.mean_score(e.trial))
-        return (LAST_FIT + TEST_FIT) * sum(e.fit_seconds for e in done[:USUAL_MEMBERS])
+        return sum(e.last_seconds for e in done[:USUAL_MEMBERS])
 
     def choice(self, board: Comparison, seconds: float = math.inf) -> str:
         """The simplest model within one standard error of the best; Zero-R only where nothing is better.

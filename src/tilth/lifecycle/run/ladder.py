@@ -77,6 +77,7 @@ _CLASSES: tuple[tuple[str, str, bool], ...] = (
     ("Random forest", "RandomForestClassifier", False),
     ("Extra trees", "ExtraTreesClassifier", False),
     ("Gradient boosting", "GradientBoostingClassifier", False),
+    ("Gradient boosting, stopped early", "GradientBoostingClassifier", False),
     ("Gradient boosting, small trees", "GradientBoostingClassifier", False),
     ("Gradient boosting, small steps", "GradientBoostingClassifier", False),
     ("Gradient boosting, large trees", "GradientBoostingClassifier", False),
@@ -93,6 +94,7 @@ _NUMBERS: tuple[tuple[str, str, bool], ...] = (
     ("Random forest", "RandomForestRegressor", False),
     ("Extra trees", "ExtraTreesRegressor", False),
     ("Gradient boosting", "GradientBoostingRegressor", False),
+    ("Gradient boosting, stopped early", "GradientBoostingRegressor", False),
     ("Gradient boosting, small trees", "GradientBoostingRegressor", False),
     ("Gradient boosting, small steps", "GradientBoostingRegressor", False),
     ("Gradient boosting, large trees", "GradientBoostingRegressor", False),
@@ -104,16 +106,21 @@ _SMALL_STEPS: dict[str, Any] = {
 }  # fmt: skip
 #: Parameters that a rung starts from, where they are not those of its class.
 _PARAMS: dict[str, dict[str, Any]] = {
+    "Gradient boosting, stopped early": {"n_estimators": 1000, "early_stopping": True, "n_iter_no_change": 30},
     "Gradient boosting, small steps": _SMALL_STEPS,
     "Gradient boosting, small trees": {**_SMALL_STEPS, "max_leaf_nodes": 10},
     "Gradient boosting, large trees": {**_SMALL_STEPS, "max_leaf_nodes": 255},
 }
-#: Rows from which on, and below which, a rung is worth its time.
-_FROM_ROWS = {"Gradient boosting, large trees": 5_000}
-_BELOW_ROWS = {"Gradient boosting, small trees": 10_000}
+#: Rows from which on, and below which, a rung is worth its time. Of many rows those held out are not missed.
+_FROM_ROWS = {"Gradient boosting, large trees": 5_000, "Gradient boosting, stopped early": 50_000}
+_BELOW_ROWS = {
+    "Gradient boosting, small trees": 10_000, "Gradient boosting, small steps": 50_000,
+    "Gradient boosting, large trees": 50_000,
+}  # fmt: skip
 #: What a search tries of a rung, where it is not what its class declares. The number of rounds is found by stopping.
 _RANGES: dict[str, dict[str, Any]] = {
     "Gradient boosting": {},  # tuned in the form that stops by itself
+    "Gradient boosting, stopped early": {},
     "Gradient boosting, small trees": {},
     "Gradient boosting, large trees": {},
     "Gradient boosting, small steps": {

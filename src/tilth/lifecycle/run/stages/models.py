@@ -23,7 +23,6 @@ from tilth.evaluate.table import Scores, signed, zero_r
 from tilth.lifecycle.run.blend import enter_blend
 from tilth.lifecycle.run.contest import (
     LAST_FIT,
-    TEST_FIT,
     Contest,
     enter_all,
     leaderboard_section,
@@ -162,7 +161,7 @@ def choose(run: Run) -> Iterable[Section]:
         enter_blend(contest, left)
     run.scores = board = contest.board()
     run.chosen = chosen = contest.choice(board, left)
-    run.clock.owed = (TEST_FIT + LAST_FIT) * contest.entries[chosen].fit_seconds
+    run.clock.owed = contest.entries[chosen].last_seconds
     run.why = why = _why(run, contest, board, contest.affordable(board, left)[0])
     best = board.best
     ties = [n for n in board.ties if n != best]
