@@ -32,6 +32,8 @@ _LIGHT = {"fine": "good", "overfit": "warn", "underfit": "warn"}
 #: Rows shown as cards, and the reasons and cells on one of them.
 MOST_CARDS, MOST_REASONS, MOST_CELLS = 8, 8, 12
 _STRANGE = {"confident": "surely wrong", "surprising": "surprising", "labels": "label in doubt"}
+#: Seconds without which the checks that refit are not begun; on a thousand rows they take about half of one.
+LEAST_FOR_CHECKS = 1.5
 #: Thresholds that a reader can choose among in the report.
 MOST_THRESHOLDS = 200
 
@@ -284,7 +286,7 @@ def doubts(run: Run) -> Iterable[Section]:
     checked = at.chosen if run.clock.budget is None or entry.fit_seconds < 0.05 else next(
         (n for n in ("Naive Bayes", "Ridge regression") if n in contest.entries and contest.entries[n].done), "Zero-R"
     )  # fmt: skip
-    if run.clock.left > max(3.0, 60 * contest.entries[checked].fit_seconds):
+    if run.clock.left > max(LEAST_FOR_CHECKS, 60 * contest.entries[checked].fit_seconds):
         # Columns that are left out say nothing about what was learned.
         table = division.develop.raw
         for name in [n for n, k in run.kinds.items() if k == "aside" and n in table.names]:
