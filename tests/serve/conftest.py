@@ -143,12 +143,16 @@ def row() -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def running() -> Any:
-    """A server process for a model file, and what it says at its start; it is ended with the block."""
+    """A server process for a model file, and what it says at its start; it is ended with the block.
+
+    ``code`` is a program that calls the command, where it is not the command itself.
+    """
     environment = {k: v for k, v in os.environ.items() if k != "TILTH_TOKEN"}
 
     @contextlib.contextmanager
-    def started(*arguments: Any) -> Any:
-        line = [sys.executable, "-m", "tilth.cli.main", "serve", *map(str, arguments), "--port", "0", "--json"]
+    def started(*arguments: Any, code: str | None = None) -> Any:
+        program = ["-m", "tilth.cli.main"] if code is None else ["-c", code]
+        line = [sys.executable, *program, "serve", *map(str, arguments), "--port", "0", "--json"]
         process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
         try:
             text = ""

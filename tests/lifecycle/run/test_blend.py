@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import tilth
+from tilth.base.columns import take_rows
 from tilth.evaluate.metrics import metric
 from tilth.lifecycle.run import run
 from tilth.lifecycle.run.blend import BLEND, enter_blend
@@ -86,8 +87,8 @@ def test_the_folds_of_a_blend_are_those_of_its_model(contest):
     entry = enter_blend(contest, np.inf)
     split, problem = contest.division.outer.parts[0], contest.division.develop
     rows = problem.raw
-    model = contest.made(BLEND).fit(tilth.base.columns.take_rows(rows, split.train), problem.labels[split.train])
-    told = model.predict(tilth.base.columns.take_rows(rows, split.test))
+    model = contest.made(BLEND).fit(take_rows(rows, split.train), problem.labels[split.train])
+    told = model.predict(take_rows(rows, split.test))
     assert np.corrcoef(told, entry.trial.answers[0].given)[0, 1] > 0.999
 
 

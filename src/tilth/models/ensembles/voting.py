@@ -160,13 +160,13 @@ class Voting(OverModels):
         out = np.empty(inner.n_rows)
 
         def answer(model: Any, rows: NDArray[np.int64]) -> None:
-            out[rows] = self._loss(model, inner.rows(rows), target[rows])
+            out[rows] = self._judged(model, inner.rows(rows), target[rows])
 
         inner.over_folds(part, answer, "judging members")
         return float(np.average(out, weights=inner.weight))
 
-    def _loss(self, model: Any, raw: Any, target: NDArray[Any]) -> Floats:
-        """What a member's answer is worth, row by row."""
+    def _judged(self, model: Any, raw: Any, target: NDArray[Any]) -> Floats:
+        """How good a member's answers are, row by row: right or wrong, or the squared error."""
         raise NotImplementedError
 
     def _weights_of(self, scores: Floats) -> Floats:
@@ -212,7 +212,9 @@ class Voting(OverModels):
         return pages
 
     def _how(self) -> str:
-        return "as told" if self.weights is not None and not isinstance(self.weights, str) else str(self.weights)
+        if self.weights is None:
+            return "all alike"
+        return "by validation" if isinstance(self.weights, str) else "as told"
 
 
 def _member(item: Any, i: int) -> Member:
@@ -263,6 +265,17 @@ class VotingClassifier(Voting, Classifier):
         "hard", options=("hard", "soft"), doc="Count the answers of the members, or average their probabilities."
     )
 
+    def members(self) -> list[Member]:
+        """(name, model) of every member, unfitted; all of them say how sure they are where that is averaged."""
+        found = super().members()
+        mute = [n for n, m in found if self.voting == "soft" and not hasattr(m, "predict_proba")]
+        if mute:
+            raise TypeError(
+                f"VotingClassifier: voting='soft' averages probabilities, and the member {mute[0]!r} gives none; wrap "
+                "it in a CalibratedClassifier, or say voting='hard'."
+            )
+        return found
+
     def recipe(self) -> Recipe:
         """Nothing is optimised beyond the members."""
         how = "most votes" if self.voting == "hard" else "largest mean probability"
@@ -271,7 +284,7 @@ class VotingClassifier(Voting, Classifier):
             "that of each member", f"each member by itself; weights: {self._how()} [weights]",
         )  # fmt: skip
 
-    def _loss(self, model: Any, raw: Any, target: NDArray[Any]) -> Floats:
+    def _judged(self, model: Any, raw: Any, target: NDArray[Any]) -> Floats:
         return (ask(model, "predict", raw) == self.classes_[target]).astype(np.float64)
 
     def _weights_of(self, scores: Floats) -> Floats:
@@ -287,14 +300,9 @@ class VotingClassifier(Voting, Classifier):
         return out / total
 
     def _said(self, model: Any, raw: Any) -> Floats:
-        if self.voting == "hard":
-            return (ask(model, "predict", raw)[:, None] == self.classes_).astype(np.float64)
-        if not hasattr(model, "predict_proba"):
-            raise TypeError(
-                f"VotingClassifier: voting='soft' averages probabilities, and {type(model).__name__} gives none; wrap "
-                "it in a CalibratedClassifier, or say voting='hard'."
-            )
-        return probabilities_of(model, raw, self.classes_)
+        if self.voting == "soft":
+            return probabilities_of(model, raw, self.classes_)
+        return (ask(model, "predict", raw)[:, None] == self.classes_).astype(np.float64)
 
 
 @declared
@@ -327,7 +335,7 @@ class VotingRegressor(Voting, Regressor):
             "that of each member", f"each member by itself; weights: {self._how()} [weights]",
         )  # fmt: skip
 
-    def _loss(self, model: Any, raw: Any, target: NDArray[Any]) -> Floats:
+    def _judged(self, model: Any, raw: Any, target: NDArray[Any]) -> Floats:
         return np.asarray((ask(model, "predict", raw) - target) ** 2)
 
     def _weights_of(self, scores: Floats) -> Floats:
