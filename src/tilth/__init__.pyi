@@ -65,6 +65,7 @@ from tilth.lifecycle.save import load as load
 from tilth.lifecycle.save import read_about as read_about
 from tilth.lifecycle.save import save as save
 from tilth.lifecycle.source import read_table as read_table
+from tilth.models.anomaly.hbos import HBOS as HBOS
 from tilth.models.anomaly.isolation_forest import IsolationForest as IsolationForest
 from tilth.models.bayes.naive_bayes import CategoricalNB as CategoricalNB
 from tilth.models.bayes.naive_bayes import GaussianNB as GaussianNB
@@ -73,6 +74,7 @@ from tilth.models.bayes.text import BernoulliNB as BernoulliNB
 from tilth.models.bayes.text import MultinomialNB as MultinomialNB
 from tilth.models.catalogue import capabilities as capabilities
 from tilth.models.catalogue import matching as matching
+from tilth.models.clustering.kmeans import KMeans as KMeans
 from tilth.models.decide.calibrated import CalibratedClassifier as CalibratedClassifier
 from tilth.models.decide.conformal import ConformalClassifier as ConformalClassifier
 from tilth.models.decide.conformal import ConformalRegressor as ConformalRegressor
@@ -149,6 +151,7 @@ from tilth.models.prepare.scale import Winsorise as Winsorise
 from tilth.models.prepare.text import OneHotWords as OneHotWords
 from tilth.models.prepare.text import WordCounts as WordCounts
 from tilth.models.prepare.text import WordVectors as WordVectors
+from tilth.models.reduction.pca import PCA as PCA
 from tilth.models.rules.one_r import OneRClassifier as OneRClassifier
 from tilth.models.rules.zero_r import ZeroRClassifier as ZeroRClassifier
 from tilth.models.rules.zero_r import ZeroRRegressor as ZeroRRegressor
@@ -181,6 +184,11 @@ from tilth.parts.criteria import Variance as Variance
 from tilth.parts.criteria import gain_ratio as gain_ratio
 from tilth.parts.criteria import information_gain as information_gain
 from tilth.parts.criteria import split_information as split_information
+from tilth.parts.cuts import Conformal as Conformal
+from tilth.parts.cuts import Fixed as Fixed
+from tilth.parts.cuts import Share as Share
+from tilth.parts.cuts import Sigma as Sigma
+from tilth.parts.cuts import Tail as Tail
 from tilth.parts.distributions import BetaDistribution as BetaDistribution
 from tilth.parts.distributions import ExponentialDistribution as ExponentialDistribution
 from tilth.parts.distributions import GammaDistribution as GammaDistribution

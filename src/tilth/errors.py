@@ -56,6 +56,7 @@ CODES = {
     "W210": "columns have very different scales",
     "W211": "least squares is used as a classifier, and rows far from the others pull its border",
     "W212": "a constraint on the threshold cannot be kept",
+    "W213": "there are fewer different rows than clusters",
     "W220": "no column was found relevant; one is kept so that a model can follow",
     "W301": "a stored model answers differently in this version",
     "W310": "the test rows were used more than once: their score is no longer that of unseen rows",

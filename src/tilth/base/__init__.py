@@ -1,19 +1,23 @@
 """The estimator contract: keyword-only dataclasses on typed tables, with scikit-learn's methods."""
 
+from tilth.base.classifier import Classifier
+from tilth.base.clusterer import Clusterer
 from tilth.base.declare import Assumption, Card, Complexity, Explanation, Recipe, Section, Traits
-from tilth.base.estimator import (
-    Classifier,
-    Estimator,
-    Predictor,
-    Regressor,
-    Transformer,
-    whole_or_nothing,
-)
+from tilth.base.density import Density
+from tilth.base.detector import Detector
+from tilth.base.estimator import Estimator
 from tilth.base.generative import GenerativeClassifier
+from tilth.base.learner import Learner, Predictor
+from tilth.base.on_tables import OnTables
+from tilth.base.regressor import Regressor
+from tilth.base.training import Training
+from tilth.base.transformer import Transformer
+from tilth.base.whole import whole_or_nothing
 from tilth.data.convert import Accepts
 from tilth.params import declared, param
 
 __all__ = [
-    "Accepts", "Assumption", "Card", "Classifier", "Complexity", "Estimator", "Explanation", "GenerativeClassifier",
-    "Predictor", "Recipe", "Regressor", "Section", "Traits", "Transformer", "declared", "param", "whole_or_nothing",
+    "Accepts", "Assumption", "Card", "Classifier", "Clusterer", "Complexity", "Density", "Detector", "Estimator",
+    "Explanation", "GenerativeClassifier", "Learner", "OnTables", "Predictor", "Recipe", "Regressor", "Section",
+    "Traits", "Training", "Transformer", "declared", "param", "whole_or_nothing",
 ]  # fmt: skip

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth import _core
 from tilth.data.convert import Accepts
 from tilth.data.infer import infer
 from tilth.data.kinds import Kind
@@ -78,8 +77,16 @@ class Remark:
     text: str
 
 
-def examine(table: Table, raw: RawTable, schema: Schema, far_only: bool) -> list[Remark]:
-    """Unseen levels and values outside the training range; with ``far_only`` only those beyond twice the range."""
+def examine(table: Table, raw: RawTable | None, schema: Schema, far_only: bool) -> list[Remark]:
+    """Unseen levels and values outside the training range; with ``far_only`` only those beyond twice the range.
+
+    ``raw`` is where the table was read from, to quote an unseen level; a table of numbers alone needs none.
+    """
+    remarks = [] if raw is None else _unseen_levels(table, raw)
+    return remarks + _outside_range(table, schema, far_only)
+
+
+def _unseen_levels(table: Table, raw: RawTable) -> list[Remark]:
     remarks = []
     for column in table.columns if table.has_unseen() else ():
         if column.kind.name != "numeric" and (column.values == UNSEEN).any():
@@ -89,28 +96,37 @@ def examine(table: Table, raw: RawTable, schema: Schema, far_only: bool) -> list
             rows = f"{len(where)} row{'s hold' if len(where) > 1 else ' holds'}"
             text = f"{rows} a level of {column.name!r} that training did not have, such as {example!r}"
             remarks.append(Remark("W101", column.name, len(where), text))
+    return remarks
+
+
+def _outside_range(table: Table, schema: Schema, far_only: bool) -> list[Remark]:
     numbers = table.of_kind("numeric")
+    if not numbers:
+        return []
+    low, high, _, infinite = table.number_facts()
+    bounds = schema.number_bounds if far_only and not infinite.any() else None
+    if bounds is not None and len(low) == len(bounds[0]) and not ((low < bounds[0]) | (high > bounds[1])).any():
+        return []
+    remarks = []
     specs = {c.name: c for c in schema.columns}
-    if numbers:
-        low, high, _, infinite = _core.column_facts(table.numbers())
-        for j, column in enumerate(numbers):
-            if infinite[j]:
-                raise ValueError(
-                    f"Input X contains infinity or a value too large: column {column.name!r} holds {infinite[j]} "
-                    "infinite values; replace them by missing (NaN) or a cap."
-                )
-            spec = specs.get(column.name)
-            if spec is None or spec.low != spec.low or not (low[j] < spec.low or high[j] > spec.high):
-                continue
-            room = (spec.high - spec.low) if far_only else 0.0
-            outside = (column.values < spec.low - room) | (column.values > spec.high + room)
-            count = int(outside.sum())
-            if count and (not far_only or spec.high > spec.low):
-                text = (
-                    f"{count} row{'s have' if count > 1 else ' has'} {column.name!r} outside the training range "
-                    f"{spec.low:g} to {spec.high:g}, such as {column.values[outside][0]:g}"
-                )
-                remarks.append(Remark("W102", column.name, count, text))
+    for j, column in enumerate(numbers):
+        if infinite[j]:
+            raise ValueError(
+                f"Input X contains infinity or a value too large: column {column.name!r} holds {infinite[j]} "
+                "infinite values; replace them by missing (NaN) or a cap."
+            )
+        spec = specs.get(column.name)
+        if spec is None or spec.low != spec.low or not (low[j] < spec.low or high[j] > spec.high):
+            continue
+        room = (spec.high - spec.low) if far_only else 0.0
+        outside = (column.values < spec.low - room) | (column.values > spec.high + room)
+        count = int(outside.sum())
+        if count and (not far_only or spec.high > spec.low):
+            text = (
+                f"{count} row{'s have' if count > 1 else ' has'} {column.name!r} outside the training range "
+                f"{spec.low:g} to {spec.high:g}, such as {column.values[outside][0]:g}"
+            )
+            remarks.append(Remark("W102", column.name, count, text))
     return remarks
 
 
@@ -125,7 +141,7 @@ def settle(table: Table, accepts: Accepts, schema: Schema, owner: str) -> Table:
                 column.values = np.maximum(column.values, -1)
         return table
     numbers = table.of_kind("numeric")
-    gone = dict(zip((c.name for c in numbers), _core.column_facts(table.numbers())[2], strict=True)) if numbers else {}
+    gone = dict(zip((c.name for c in numbers), table.number_facts()[2], strict=True)) if numbers else {}
     gone |= {c.name: (c.values == -1).sum() for c in table.of_kind("nominal", "ordinal")}
     for name, count in gone.items():
         if count:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth import _core
-from tilth.base.estimator import Classifier
+from tilth.base.classifier import Classifier
 from tilth.errors import warn_data
 from tilth.params import declared
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,7 +22,7 @@ class Passes:
     ``read(chunk)`` gives the typed table, the target and the weights of a chunk as the model sees them.
     """
 
-    chunks: Chunks
+    chunks: Chunks | Sequence[Any]
     read: Callable[[Any], tuple[Any, ...]]
     backend: str = "serial"
     workers: int | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +85,7 @@ class Table:
     n_rows: int
     matrix: NDArray[Any] | None = None
     _block: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
+    _facts: Any = field(default=None, repr=False, compare=False)
 
     @property
     def names(self) -> list[str]:
@@ -120,6 +121,12 @@ class Table:
             out[:, j] = values
         self._block = out  # asked for by the checks of new rows and again by the model
         return out
+
+    def number_facts(self) -> tuple[NDArray[Any], ...]:
+        """Lowest and highest value, missing and infinite cells of each numeric column, from one pass over them."""
+        if self._facts is None:
+            self._facts = _core.column_facts(self.numbers())
+        return cast("tuple[NDArray[Any], ...]", self._facts)
 
     def codes(self) -> NDArray[np.int32]:
         """The nominal and ordinal columns as one n x p array of level codes."""

@@ -68,6 +68,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "Waterfall",
         "Winsorise",
     ),
+    "tilth.parts.cuts": ("Conformal", "Fixed", "Share", "Sigma", "Tail"),
     "tilth.parts.smoothing": ("Epsilon", "Laplace", "MEstimate"),
     "tilth.parts.criteria": ("Deviance", "Entropy", "Gini", "Misclassification", "Variance"),
     "tilth.parts.losses": ("Absolute", "Gamma", "Huber", "Poisson", "PowerVariance", "Quantile", "Squared", "Tweedie"),

@@ -336,7 +336,7 @@ def test_rows_of_a_group_stay_together():
     assert weighted.counts_[0].sum() == 299
     with pytest.raises(ValueError, match="at least 2 groups"):
         ThresholdClassifier().fit(X, y, groups=np.zeros(300))
-    with pytest.raises(ValueError, match="inconsistent"):
+    with pytest.raises(ValueError, match="groups needs one entry for each of the 300 rows"):
         ThresholdClassifier().fit(X, y, groups=who[:10])
 
 

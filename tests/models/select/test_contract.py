@@ -173,7 +173,7 @@ def test_a_model_that_always_fails_says_why():
 def test_groups_must_match_and_suffice():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20, 2)), rng.normal(size=20)
-    with pytest.raises(ValueError, match="a group per row, 20"):
+    with pytest.raises(ValueError, match="groups needs one entry for each of the 20 rows"):
         ForwardSelection().fit(X, y, groups=[1, 2])
     with pytest.raises(ValueError, match="5 folds need as many groups; there are 2"):
         ForwardSelection().fit(X, y, groups=[1, 2] * 10)

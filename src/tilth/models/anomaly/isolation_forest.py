@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import OutlierMixin
 
 from tilth import _core
-from tilth.base import Accepts, Assumption, Card, Complexity, Explanation, Recipe, Section, Traits, whole_or_nothing
-from tilth.base.unlabelled import unlabelled
+from tilth.base import Accepts, Assumption, Card, Complexity, Detector, Explanation, Recipe, Section, Traits
 from tilth.data.table import Table
 from tilth.engines.tree.isolate import copies_of, grow_isolation
 from tilth.engines.tree.sizes import part_of, tree_seeds
 from tilth.models.trees.tree_model import TreeModel
-from tilth.params import check_params, declared, param
+from tilth.params import declared, param
+from tilth.parts.cuts import Cut, Fixed
 
 Floats = NDArray[np.float64]
 
 
 @declared
-class IsolationForest(OutlierMixin, TreeModel):
+class IsolationForest(TreeModel, Detector):
     """Rows that few random cuts separate from the rest are anomalies: score = 2^(-E(h) / c(n)).
 
     h is the depth at which a row stands alone in a tree of random cuts on n drawn rows, and
@@ -54,7 +53,8 @@ class IsolationForest(OutlierMixin, TreeModel):
         Complexity("O(trees x sample log sample)", "O(trees log sample)", "O(trees x sample)"),
         ("Liu, Ting & Zhou 2008, Isolation forest, ICDM",),
     )
-    learned: ClassVar[dict[str, str]] = {"trees_": "value", "offset_": "float[]", "max_samples_": "int[]"}
+    learned: ClassVar[dict[str, str]] = {**Detector.learned, "trees_": "value", "max_samples_": "int[]"}
+    usual_cut: ClassVar[Cut] = Fixed(0.5)
 
     n_estimators: int = param(100, low=1, doc="Number of trees.", tune=(50, 500))
     max_samples: Any = param(
@@ -63,12 +63,6 @@ class IsolationForest(OutlierMixin, TreeModel):
     max_features: Any = param(1.0, doc="Columns that one tree may ask: a number (int) or a share (float).")
     max_depth: int | None = param(
         None, low=1, high=1000, doc="Depth at which growth ends; None is ceil(log2 of the rows per tree)."
-    )
-    contamination: Any = param(
-        "auto",
-        options=("auto",),
-        also=(float,),
-        doc="Share of training rows to call anomalies, in (0, 0.5]; auto cuts at the score 0.5.",
     )
     random_state: Any = param(0, doc="Seed of all random choices; None takes a new one each time.")
 
@@ -81,25 +75,12 @@ class IsolationForest(OutlierMixin, TreeModel):
             f"drawing, by seed {self.random_state} [random_state]; cut at contamination {self.contamination!r}",
         )
 
-    @whole_or_nothing
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Grow the trees.
-
-        Parameters
-        ----------
-        X : any table; ``y`` may name a column of it, which is then left out.
-        y : not used otherwise.
-        sample_weight : weight of each row; a weight of 2 is the row given twice.
-        """
-        check_params(self)
+    def learn(self, table: Table, target: Any, weight: Floats | None) -> None:
+        """Grow the trees."""
         owner = type(self).__name__
-        if self.contamination != "auto" and not 0.0 < self.contamination <= 0.5:
-            raise ValueError(f"{owner}: contamination must be above 0 and at most 0.5; got {self.contamination!r}.")
-        raw, weight, name = unlabelled(X, y, sample_weight, owner)
-        table: Table = self._begin(raw, name, weight)
         rows = copies_of(table.n_rows, weight)
-        asked = 256 if self.max_samples == "auto" else part_of(self.max_samples, rows, f"{owner}: max_samples", "rows")
-        self.max_samples_ = min(asked, rows)
+        wanted = 256 if self.max_samples == "auto" else part_of(self.max_samples, rows, f"{owner}: max_samples", "rows")
+        self.max_samples_ = min(wanted, rows)
         self.trees_ = grow_isolation(
             table,
             tree_seeds(self.random_state, self.n_estimators),
@@ -108,37 +89,18 @@ class IsolationForest(OutlierMixin, TreeModel):
             max_depth=self.max_depth,
             columns=part_of(self.max_features, len(table.columns), f"{owner}: max_features", "columns"),
         )
-        self.offset_ = -0.5
-        if self.contamination != "auto":
-            self.offset_ = _lowest_share(self._scores(table), weight, self.contamination)
-        return self
 
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int64]:
-        """Fit, then :meth:`predict` the same rows."""
-        return self.fit(X, y, sample_weight).predict(X)
-
-    def _scores(self, table: Table) -> Floats:
+    def strangeness(self, table: Table) -> Floats:
+        """2^(-E(h) / c(n)): near 1 for anomalies, below 0.5 for ordinary rows."""
         usual = _core.mean_path_length(self.max_samples_)
         length = self.trees_.sum_values(table)[:, 0] / self.trees_.n_trees
         # One drawn row is alone at once: nothing can be said about any other.
-        return -np.exp2(-length / usual) if usual > 0 else np.full(len(length), -0.5)
+        return np.exp2(-length / usual) if usual > 0 else np.full(len(length), 0.5)
 
     def path_length(self, X: Any) -> Floats:
         """E(h): mean number of cuts until the row stands alone, which :meth:`explain` divides among the columns."""
         table = self._seen(X)
         return np.asarray(self.trees_.sum_values(table)[:, 0] / self.trees_.n_trees)
-
-    def score_samples(self, X: Any) -> Floats:
-        """-2^(-E(h) / c(n)): the lower, the more unlike the others."""
-        return self._scores(self._seen(X))
-
-    def decision_function(self, X: Any) -> Floats:
-        """Score above the cut: negative for anomalies."""
-        return self.score_samples(X) - self.offset_
-
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """-1 for an anomaly, 1 for an ordinary row."""
-        return np.where(self.decision_function(X) < 0, -1, 1)
 
     def explain(self, X: Any) -> Explanation:
         """Path length of each row as a sum over the columns: what lowers it makes the row an anomaly (TreeSHAP)."""
@@ -151,7 +113,7 @@ class IsolationForest(OutlierMixin, TreeModel):
         usual = _core.mean_path_length(self.max_samples_)
         text = (
             f"{self.trees_.n_trees} trees of {self.max_samples_} rows; a row is alone after c({self.max_samples_}) = "
-            f"{usual:.4f} cuts on average. Rows with a score below {self.offset_:.4f} are anomalies."
+            f"{usual:.4f} cuts on average. Rows with an anomaly score above {-self.offset_:.4f} are anomalies."
         )
         return [*super().sections(), Section("Isolation", text)]
 
@@ -160,11 +122,3 @@ class IsolationForest(OutlierMixin, TreeModel):
         self.trees_.validate(1)
         if self.max_samples_ < 1 or not np.isfinite(self.offset_):
             raise ValueError("the forest has no rows per tree, or no cut")
-
-
-def _lowest_share(scores: Floats, weight: Floats | None, share: float) -> float:
-    """The score that ``share`` of the weight lies strictly below, as nearly as ties allow."""
-    order = np.argsort(scores, kind="stable")
-    upto = np.arange(1.0, len(scores) + 1) if weight is None else np.cumsum(weight[order])
-    first = int(np.searchsorted(upto, share * upto[-1] * (1 + 1e-9), side="right"))
-    return float(scores[order[min(first, len(scores) - 1)]])

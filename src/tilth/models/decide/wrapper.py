@@ -12,13 +12,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Accepts, Classifier, Predictor, whole_or_nothing
-from tilth.base.target import check_weight, one_dimensional
+from tilth.base.training import Training
 from tilth.data.convert import Plan
 from tilth.data.infer import infer
 from tilth.data.table import RawTable
 from tilth.models.catalogue import estimator_class
 from tilth.models.decide.inner import Inner, decisions_of, probabilities_of, require_inner
-from tilth.params import check_params, declared, param
+from tilth.params import declared, param
 
 Floats = NDArray[np.float64]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -62,24 +62,29 @@ class OverModels(Predictor):
         sample_weight : weight of each row.
         groups : which rows belong together; they are never parted between learning and asking.
         """
-        check_params(self)
-        owner = type(self).__name__
-        raw, values, weight, name = self._given(X, y, sample_weight)
-        members = self._members(groups, sample_weight, raw.n_rows)
-        codes = self._encode_target(values)
+        return self._fit(X, y, sample_weight, groups=groups)
+
+    def _begin_training(self, training: Training, classes: Any = None) -> None:
+        """Only kinds are found: the models inside convert columns themselves."""
+        owner, raw = type(self).__name__, training.raw
+        training.target = self._encode_target(cast(Any, training.labels), classes)
         models = self._models()
         for model in models:
             require_inner(model, owner, classes=isinstance(self, Classifier))
         if raw.is_sparse:
             self._require_sparse(raw)
         schema = infer(raw, self.kinds if self.kinds is not None else self._kinds_inside(models))
-        self._set_schema(schema, name)
+        self._set_schema(schema, training.name)
         self.plan_ = Plan(schema, owner=owner, outputs=[] if raw.is_sparse else raw.typed(schema).names)
+
+    def learn_from(self, training: Training) -> None:
+        """Give every model inside the rows as they came."""
+        owner, codes = type(self).__name__, training.target
+        groups = training.of_rows("groups", owner)
+        members = None if groups is None else np.unique(groups.astype(str), return_inverse=True)[1]
         target = self.classes_[codes] if isinstance(self, Classifier) else codes
-        self._learn_over(
-            [Inner(m, owner, raw, schema, target, weight, members, self.mismatch, self.missing) for m in models], codes
-        )
-        return self
+        rows = (training.raw, self.schema_, target, training.weight, members, self.mismatch, self.missing)
+        self._learn_over([Inner(model, owner, *rows) for model in self._models()], codes)
 
     @staticmethod
     def _kinds_inside(models: list[Any]) -> Any:
@@ -88,17 +93,6 @@ class OverModels(Predictor):
         for model in models:
             told = {**(getattr(model, "kinds", None) or {}), **told}
         return told or None
-
-    def _members(self, groups: Any, sample_weight: Any, n_kept: int) -> NDArray[Any] | None:
-        """Groups as codes, for the rows that have a weight."""
-        if groups is None:
-            return None
-        owner = type(self).__name__
-        weight = None if sample_weight is None else check_weight(sample_weight, len(groups), f"{owner}: groups")
-        kept = None if weight is None else np.flatnonzero(weight)
-        found = np.asarray(groups)
-        one = one_dimensional(found if kept is None else found[kept], n_kept, f"{owner}: groups")
-        return np.unique(np.asarray(one).astype(str), return_inverse=True)[1]
 
     def _rows(self, X: Any) -> RawTable:
         """New rows in the columns of training, as they were read; remarks about them become warnings."""

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Accepts, Assumption, Classifier, Predictor, Recipe, Section, whole_or_nothing
 from tilth.base.target import check_weight, one_dimensional, split_target
+from tilth.base.training import Training
 from tilth.data.convert import Plan
 from tilth.data.schema import Schema
 from tilth.data.table import Table
@@ -190,33 +191,30 @@ class Boosted(TreeModel, Predictor):
         init_score : scores to begin with instead of the best constant, one per row (and class); predictions do not
             include them.
         """
-        return self._fit_boosted(X, y, sample_weight, eval_set, init_score)
+        return self._fit(X, y, sample_weight, eval_set=eval_set, init_score=init_score)
 
-    def _fit_boosted(
-        self, X: Any, y: Any, sample_weight: Any, eval_set: Any, init_score: Any, group: Any = None
-    ) -> Self:
-        check_params(self)
-        before = self._before()
-        raw, values, weight, name = self._given(X, y, sample_weight)
-        kept, n_given = None, raw.n_rows
-        given = np.asarray(sample_weight) if weight is not None else np.empty(0)
-        if raw.n_rows < given.size:  # rows of weight 0 are gone
-            kept, n_given = np.flatnonzero(given), given.size
-        codes = self._encode_target(values)
-        table = self._begin(raw, name, weight)
-        sample = self._sample(table, codes, weight, group, kept, init_score, n_given)
+    def _fit(self, X: Any, y: Any, sample_weight: Any, *, classes: Any = None, **side: Any) -> Self:
+        check_params(self)  # before the rounds of the last fit are counted
+        return super()._fit(X, y, sample_weight, classes=classes, before=self._before(), **side)
+
+    def learn_from(self, training: Training) -> None:
+        """Boost, with the user's held-out rows or those that early stopping holds out."""
+        side = training.side
+        sample = self._sample(
+            training.table, training.target, training.weight, side.get("group"), training.kept, side.get("init_score"),
+            training.n_given,
+        )  # fmt: skip
         held: Sample | None = None
         whole: Sample | None = None
-        if eval_set is not None:
-            held = self._held(eval_set)
+        if side.get("eval_set") is not None:
+            held = self._held(side["eval_set"])
         elif self.early_stopping:
             whole = sample if self.refit else None
-            sample, held = self._split(sample, codes)
-        del codes, values  # the loss has its own copy
-        self._run(sample, held, before)
+            sample, held = self._split(sample, training.target)
+        training.labels = training.target = None  # the loss has its own copy
+        self._run(sample, held, side["before"])
         if whole is not None:
-            self._run_again(whole, before)
-        return self
+            self._run_again(whole, side["before"])
 
     def _before(self) -> Course | None:
         """The rounds of the last fit, where they are to be kept."""

@@ -11,7 +11,6 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Accepts, Assumption, Card, Complexity, Recipe, Section, Traits, Transformer, whole_or_nothing
-from tilth.base.unlabelled import unlabelled
 from tilth.data.table import Table
 from tilth.engines.tree.isolate import copies_of, grow_isolation
 from tilth.engines.tree.sizes import part_of, tree_seeds
@@ -74,20 +73,21 @@ class LeafCodes(Transformer):
         y : the target of ``forest``; without a forest it is not used.
         sample_weight : weight of each row; a weight of 2 is the row given twice.
         """
+        if self.forest is None:
+            return self._fit(X, y, sample_weight)
         check_params(self)
-        if self.forest is not None:
-            return self._fit_forest(X, y, sample_weight)
-        owner = type(self).__name__
-        raw, weight, name = unlabelled(X, y, sample_weight, owner)
-        table: Table = self._begin(raw, name, weight)
+        return self._fit_forest(X, y, sample_weight)
+
+    def learn(self, table: Table, target: Any, weight: Any) -> None:
+        """Grow random trees."""
+        rows = copies_of(table.n_rows, weight)
         self.trees_ = grow_isolation(
             table,
             tree_seeds(self.random_state, self.n_estimators),
-            part_of(self.max_samples, copies_of(table.n_rows, weight), f"{owner}: max_samples", "rows"),
+            part_of(self.max_samples, rows, f"{type(self).__name__}: max_samples", "rows"),
             weight=weight,
             max_depth=self.max_depth,
         )
-        return self
 
     def _fit_forest(self, X: Any, y: Any, sample_weight: Any) -> Self:
         if not isinstance(self.forest, TreeModel):

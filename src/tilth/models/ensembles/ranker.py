@@ -77,7 +77,7 @@ class GradientBoostingRanker(Boosted, Regressor):
         eval_set : (X, y, group) of held-out queries.
         init_score : scores to begin with.
         """
-        return self._fit_boosted(X, y, sample_weight, eval_set, init_score, group)
+        return self._fit(X, y, sample_weight, eval_set=eval_set, init_score=init_score, group=group)
 
     def _grouped(self, loss: Loss, group: Any, kept: NDArray[Any] | None, n_rows: int) -> Loss:
         assert isinstance(loss, RankingLoss)

@@ -409,13 +409,14 @@ class Inferential(Predictor):
 
     def _seen(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Floats | None]:
         """Rows, target and weights as ``learn`` takes them, by the plan that fit made."""
-        raw, values, weight, _ = self._given(X, y, sample_weight)
-        raw = align(raw, self.schema_, type(self).__name__, self.target_)
+        training = self._training(X, y, sample_weight)
+        weight = training.weight
+        raw = align(training.raw, self.schema_, type(self).__name__, self.target_)
         if raw.is_sparse:
             self._require_sparse(raw)
         table = raw.matrix if raw.is_sparse else self._converted(raw.typed(self.schema_))
         classes = getattr(self, "classes_", None)
-        target = self._encode_target(values, classes)
+        target = self._encode_target(cast(Any, training.labels), classes)
         by_class = getattr(self, "class_weight", None)
         if by_class is not None and classes is not None:
             each = class_weights(by_class, classes, target, weight, type(self).__name__)[target]

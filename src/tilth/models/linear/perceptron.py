@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.base import Assumption, Card, Complexity, Recipe, Traits, whole_or_nothing
-from tilth.base.columns import align
+from tilth.base import Assumption, Card, Complexity, Recipe, Traits
 from tilth.base.target import codes_among, one_dimensional, split_target
+from tilth.base.training import Training
 from tilth.engines.linear.design import Terms
 from tilth.engines.linear.perceptron import PerceptronRun, Separability, first_weights, run_perceptron, separability
 from tilth.engines.linear.problem import Problem, Solution, Weights
 from tilth.engines.optimise.outcome import Outcome
 from tilth.errors import warn_model
 from tilth.models.linear.margin_model import MarginClassifier
-from tilth.params import check_params, declared, param
+from tilth.params import declared, param
 from tilth.parts.losses import Loss
 from tilth.parts.margin_losses import CrammerSinger, PerceptronLoss
 
@@ -58,6 +58,7 @@ class Perceptron(MarginClassifier):
         Complexity("O(n p) per epoch", "O(p k)", "O(p k)"),
         ("Rosenblatt 1958, The perceptron", "Novikoff 1962, On convergence proofs on perceptrons"),
     )
+    fold: ClassVar[Any] = "online"
     excused: ClassVar[dict[str, str]] = {
         "check_weights": _ORDER,
         "check_sample_weight_equivalence_on_dense_data": _ORDER,
@@ -140,46 +141,29 @@ class Perceptron(MarginClassifier):
             f"wrong side ({outcome.stopped}); {cure}.",
         )
 
-    @whole_or_nothing
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Visit these rows once, in their order, from the weights there are; the first call names all classes."""
-        check_params(self)
-        raw, values, weight, name = self._given(X, y, sample_weight)
+    def update(self, training: Training) -> None:
+        """Visit these rows once, in their order, from the weights there are."""
         begun = hasattr(self, "coef_")
         if not begun:
-            codes = self._encode_target(values, classes)
-            table = self._begin(raw, name, weight)
-            self.terms_ = Terms.of(table, reference=False)
+            self.terms_ = Terms.of(training.table, reference=False)
             self.n_updates_, self.history_, self.errors_ = 0, np.zeros(0), 0.0
-        else:
-            raw = align(raw, self.schema_, type(self).__name__)
-            codes = self._encode_target(values, self.classes_)
-            table = raw.matrix if raw.is_sparse else self._converted(raw.typed(self.schema_))
-        design = self.terms_.design(table)
+        design = self.terms_.design(training.table)
         k = len(self.classes_)
         if not begun:
             shape = (design.n_cols,) if k <= 2 else (design.n_cols, k)
             self._keep(Weights(np.zeros(shape), np.zeros(shape[1:])))
             self.centre_, self.evidence_ = np.zeros(design.n_cols), None
-        if k >= 2:
-            found = run_perceptron(
-                design,
-                codes,
-                weight,
-                self._weights(),
-                eta=self.eta0,
-                intercept=self.fit_intercept,
-                shuffle=False,
-                epochs=1,
-            )
-            self._note(found)
-            self._keep(found.weights)
-            self.outcome_ = Outcome(
-                "perceptron", found.converged, 1, found.errors, found.errors, stopped="one visit of every row"
-            )
-        else:
+        if k < 2:
             self.outcome_ = Outcome("none", True, 0, 0.0, 0.0, stopped="there is one class only")
-        return self
+            return
+        run = run_perceptron(
+            design, training.target, training.weight, self._weights(), eta=self.eta0, intercept=self.fit_intercept,
+            shuffle=False, epochs=1,
+        )  # fmt: skip
+        self._note(run)
+        self._keep(run.weights)
+        stopped = "one visit of every row"
+        self.outcome_ = Outcome("perceptron", run.converged, 1, run.errors, run.errors, stopped=stopped)
 
     # --------------------------------------------------------------------------------------------------- speaking
 
@@ -241,12 +225,12 @@ def separable(X: Any, y: Any = None) -> Separability:
     """
     kind: type[Any] = Perceptron
     model = kind()
-    raw, values, weight, name = model._given(X, y, None)
-    codes = model._encode_target(values)
+    training = model._training(X, y, None)
+    model._begin_training(training)
     if len(model.classes_) < 2:
         raise ValueError(f"separable: y holds one class only: {model.classes_[0]!r}.")
-    table = model._begin(raw, name, weight)
-    return separability(Terms.of(table, reference=False).design(table), codes, len(model.classes_))
+    design = Terms.of(training.table, reference=False).design(training.table)
+    return separability(design, training.target, len(model.classes_))
 
 
 def neuron_table() -> pd.DataFrame:

@@ -10,10 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Assumption, Card, Complexity, Traits, whole_or_nothing
 from tilth.base.target import check_weight, numbers_of, one_dimensional, split_target
+from tilth.base.training import Training
 from tilth.engines.linear.problem import Problem
 from tilth.models.linear.estimates import Estimates
 from tilth.models.linear.linear_model import LinearRegressorModel
-from tilth.params import check_params, declared, param
+from tilth.params import declared, param
 from tilth.parts.losses import Loss
 from tilth.parts.margin_losses import OptionHinge, PairHinge, ordered_pairs
 from tilth.parts.penalties import L2, Penalty
@@ -87,20 +88,17 @@ class RankingSVM(LinearRegressorModel):
         sample_weight : weight of each row; a pair has the weight of its better row.
         group : sizes of the queries in the order of the rows, or the name of the query of each row; None: one query.
         """
-        check_params(self)
-        owner = type(self).__name__
-        raw, _, _ = split_target(X, y, owner)
+        return self._fit(X, y, sample_weight, group=group)
+
+    def learn_from(self, training: Training) -> None:
+        """Learn from pairs within queries."""
+        group, owner = training.side.get("group"), type(self).__name__
         if group is not None and self.multi_output:
             raise ValueError(f"{owner}: weights='options' has a query per row; group is for weights='shared'.")
-        groups = groups_of(group, raw.n_rows, owner)
-        given = check_weight(sample_weight, raw.n_rows, owner)
-        if given is not None and (given == 0).any():
-            groups = groups.rows(np.flatnonzero(given))
-        self._queries: Groups | None = groups
-        try:
-            return self._fit(X, y, None, sample_weight)
-        finally:
-            self.__dict__.pop("_queries", None)
+        groups = groups_of(group, training.n_given, owner)
+        self._queries: Groups | None = groups if training.kept is None else groups.rows(training.kept)
+        super().learn_from(training)
+        del self._queries
 
     def _encode_target(self, y: Any, classes: Any = None) -> NDArray[Any]:
         grades = super()._encode_target(y, classes)

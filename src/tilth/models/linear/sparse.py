@@ -70,9 +70,9 @@ class SparseRegressorModel(LinearRegressorModel):
         The model itself is not changed; ``path.frame()`` and ``path.plot()`` show the answer.
         """
         worker = clone(self)
-        raw, values, weight, name = worker._given(X, y, sample_weight)
-        target = worker._encode_target(values)
-        problem = worker._set_up(worker._begin(raw, name, weight), target, weight)
+        training = worker._training(X, y, sample_weight)
+        worker._begin_training(training)
+        problem = worker._set_up(training.table, training.target, training.weight)
         found = path(problem, alphas, shortest=eps, tol=self.tol, max_iter=self.max_iter)
         return dataclasses.replace(found, names=tuple(worker.terms_.names))
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import (
@@ -19,18 +18,17 @@ from tilth.base import (
     Transformer,
     declared,
     param,
-    whole_or_nothing,
 )
 from tilth.base.columns import align
-from tilth.base.unlabelled import unlabelled
+from tilth.base.transformer import like_input
 from tilth.data.convert import Plan
 from tilth.data.kinds import Kind
 from tilth.data.reading import read
 from tilth.data.schema import ColumnSpec, Schema
 from tilth.data.steps import FittedStep, Step
-from tilth.data.table import RawTable, Table
+from tilth.data.table import Table
 from tilth.errors import SchemaError
-from tilth.params import check_params, params_of
+from tilth.params import params_of
 
 TRAITS = Traits(concept="transformation", supervision="none")
 
@@ -53,20 +51,6 @@ class Preparation(Transformer):
             cost="none",
             optimiser="closed form, one pass",
         )
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of the columns that :meth:`transform` gives."""
-        check_is_fitted(self)
-        known = getattr(self, "feature_names_in_", None)
-        if input_features is not None:
-            if known is not None and list(input_features) != list(known):
-                raise ValueError("input_features is not equal to feature_names_in_.")
-            if len(input_features) != getattr(self, "n_features_in_", len(input_features)):
-                raise ValueError(
-                    f"input_features should have length equal to number of features ({self.n_features_in_}), "
-                    f"got {len(input_features)}."
-                )
-        return super().get_feature_names_out(input_features)
 
 
 @declared
@@ -91,31 +75,17 @@ class StepTransformer(Preparation):
         if own:
             cls.step = own[0]
 
-    @whole_or_nothing
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn the step from training rows.
-
-        Parameters
-        ----------
-        X : any table; ``y`` may name a column of it, which is then left out.
-        y : not used otherwise.
-        sample_weight : weight of each row; a weight of 2 is the row given twice.
-        """
-        check_params(self)
-        raw, weight, target = unlabelled(X, y, sample_weight, type(self).__name__)
-        self._begin(raw, target, weight)
+    def learn(self, table: Table, target: Any, weight: Any) -> None:
+        """The step is part of the plan, which is fitted already."""
         self.names_out_ = list(self.plan_.outputs)
         self.warn_on_fit()
-        return self
 
     def warn_on_fit(self) -> None:
         """Say what deserves attention in what was learned; most steps have nothing to say."""
 
-    def transform(self, X: Any) -> Any:
-        """Convert rows with what was learned."""
-        check_is_fitted(self)
-        raw = read(X)
-        return _like(self._table(raw), raw, X)
+    def convert(self, rows: Table) -> Table:
+        """Nothing is left to do after the plan."""
+        return rows
 
     @property
     def fitted_step(self) -> FittedStep | None:
@@ -200,14 +170,4 @@ class InvertibleTransformer(StepTransformer):
             for column in table.columns
             for back in (step.invert(column, converted[column.name]) if column.name in converted else [column])
         ]
-        return _like(Table(columns, table.n_rows), raw, X)
-
-
-def _like(table: Table, raw: RawTable, X: Any) -> Any:
-    """The table in the form it came: an array for an array of numbers, otherwise a frame with the same index."""
-    if raw.native == "numpy" and not raw.named and all(c.kind.name == "numeric" for c in table.columns):
-        return np.array(table.numbers(), order="C")
-    frame = table.frame()
-    if raw.native == "pandas" and hasattr(X, "index"):
-        frame.index = X.index
-    return frame
+        return like_input(Table(columns, table.n_rows), raw, X)

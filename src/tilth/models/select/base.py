@@ -10,18 +10,18 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-from tilth.base import Accepts, Card, Complexity, Predictor, Section, Traits, whole_or_nothing
+from tilth.base import Accepts, Card, Complexity, Section, Traits, whole_or_nothing
 from tilth.base.target import encode_labels, numbers_of
-from tilth.data.reading import read
+from tilth.base.training import TargetNeed, Training
 from tilth.data.table import Table
 from tilth.engines.select.folds import Folds, chance_bound, inner_folds
 from tilth.engines.select.refit import Refit, Rows
 from tilth.engines.select.walk import Step
 from tilth.errors import warn_model
 from tilth.models.catalogue import task_of
-from tilth.models.prepare.base import Preparation, _like
+from tilth.models.prepare.base import Preparation
 from tilth.models.rules.zero_r import ZeroRClassifier, ZeroRRegressor
-from tilth.params import check_params, declared, param
+from tilth.params import declared, param
 from tilth.stats.bounds import corrected_t_bounds
 
 if TYPE_CHECKING:
@@ -101,9 +101,7 @@ class Selector(Preparation):
 
     accepts: ClassVar[Accepts] = Accepts(numeric=True, ordinal=True, nominal=True, missing=True)
     learned: ClassVar[dict[str, str]] = {"names_out_": "str[q]", "support_": "bool[c]", "columns_": "str[c]"}
-    #: Whether a target is needed, and may be several numbers per row.
-    needs_target: ClassVar[bool] = True
-    multi_output: ClassVar[bool] = False
+    target_need: ClassVar[TargetNeed] = "needed"
 
     def __init_subclass__(cls, **options: Any) -> None:
         had = "card" in cls.__dict__
@@ -111,14 +109,6 @@ class Selector(Preparation):
         if not had:
             cost = Complexity("O(fits x cost of the model)", "O(1)", "O(n p)")
             cls.card = Card(cls.card.summary, TRAITS, complexity=cost)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = self.needs_target
-        return tags
-
-    #: The same reading of X, y and weights as every model's.
-    _given_rows: ClassVar[Any] = Predictor._given
 
     @whole_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
@@ -131,35 +121,24 @@ class Selector(Preparation):
         sample_weight : weight of each row.
         groups : rows of a group stay on one side of every inner fold.
         """
-        check_params(self)
-        owner = type(self).__name__
-        raw, values, weight, name = self._given_rows(X, y, sample_weight)
-        weights = None if sample_weight is None else np.asarray(sample_weight)
-        places = np.flatnonzero(weights) if weights is not None and weights.ndim == 1 else None
-        groups = self._groups(groups, places, raw.n_rows)
-        table: Table = self._begin(raw, name, weight)
+        return self._fit(X, y, sample_weight, groups=groups)
+
+    def learn_from(self, training: Training) -> None:
+        """Choose columns."""
+        owner, table = type(self).__name__, training.table
+        values = training.labels
+        assert values is not None
+        groups = training.of_rows("groups", owner)
         task = self._task(np.asarray(values))
         if task == "classification":
             classes, codes = encode_labels(values)
             target: NDArray[Any] = codes.astype(np.intp)
         else:
             classes, target = None, numbers_of(values, owner)
-        plain = not raw.named and all(c.kind.name == "numeric" for c in table.columns)
+        plain = not training.raw.named and all(c.kind.name == "numeric" for c in table.columns)
         X_rows = np.ascontiguousarray(table.numbers(), dtype=np.float64) if plain else table.frame()
-        given = Given(table, Rows(X_rows, target, weight, classes), task, groups, places)
-        self._keep(table, self._choose(given))
-        return self
-
-    def _groups(self, groups: Any, places: NDArray[np.intp] | None, n_rows: int) -> NDArray[Any] | None:
-        """Groups of the rows that have weight."""
-        if groups is None:
-            return None
-        found = np.asarray(groups)
-        if places is not None and found.ndim == 1 and len(found) > places.max(initial=0):
-            found = found[places]
-        if found.shape != (n_rows,):
-            raise ValueError(f"{type(self).__name__}: groups must name a group per row, {n_rows}; got {found.shape}.")
-        return found
+        rows = Rows(X_rows, target, training.weight, classes)
+        self._keep(table, self._choose(Given(table, rows, task, groups, training.kept)))
 
     def _keep(self, table: Table, kept: Bools) -> None:
         self.columns_ = list(table.names)
@@ -183,13 +162,9 @@ class Selector(Preparation):
         """Which columns of the table stay."""
         raise NotImplementedError
 
-    def transform(self, X: Any) -> Any:
-        """The kept columns of new rows."""
-        check_is_fitted(self)
-        raw = read(X)
-        table = self._table(raw)
-        kept = [table[name] for name in self.names_out_]
-        return _like(Table(kept, table.n_rows), raw, X)
+    def convert(self, rows: Table) -> Table:
+        """The kept columns."""
+        return Table([rows[name] for name in self.names_out_], rows.n_rows)
 
     def get_support(self, indices: bool = False) -> NDArray[Any]:
         """Which of ``columns_`` are kept, or their places."""

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tilth.base import Card, Complexity, Recipe, Section, Traits, whole_or_nothing
-from tilth.base.columns import require_rows, take_rows
-from tilth.base.target import check_weight, split_target
-from tilth.data.reading import read
-from tilth.data.table import RawTable, Table
+from tilth.base import Card, Complexity, Recipe, Section, Traits
+from tilth.base.training import TargetNeed, Training
+from tilth.data.table import RawTable
 from tilth.engines.linear.design import Terms
 from tilth.engines.linear.evidence import Evidence
 from tilth.models.linear.least_squares import LinearRegression
 from tilth.models.select.base import Selector, ratio_advice
-from tilth.params import check_params, declared, param
+from tilth.params import declared, param
 from tilth.stats.gram import Gram
 
 if TYPE_CHECKING:
@@ -55,7 +53,7 @@ class DropCollinear(Selector):
         "gone_": "list",
         "n_rows_": "int",
     }
-    needs_target: ClassVar[bool] = False
+    target_need: ClassVar[TargetNeed] = "optional"
 
     limit: float = param(10.0, low=1.0, doc="Largest variance inflation that may stay.", tune=(2.0, 30.0))
 
@@ -68,32 +66,11 @@ class DropCollinear(Selector):
             "the worst column first, one by one",
         )
 
-    @whole_or_nothing
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Find the columns that others tell.
-
-        Parameters
-        ----------
-        X : any table; ``y`` may name a column of it.
-        y : labels or numbers; where given, of two columns the one less related to it goes.
-        sample_weight : weight of each row; a weight of 2 is the row given twice.
-        groups : not used.
-        """
-        check_params(self)
-        owner = type(self).__name__
-        raw, target, name = (read(X), None, None) if y is None else split_target(X, y, owner)
-        require_rows(raw, owner)
-        weight = check_weight(sample_weight, raw.n_rows, owner)
-        values = None if target is None else _numbers(target, raw.n_rows)
-        if weight is not None and (weight == 0).any():
-            keep = np.flatnonzero(weight)
-            raw, weight = take_rows(raw, keep), weight[keep]
-            values = None if values is None else values[keep]
-        table: Table = self._begin(raw, name, weight)
-        self.n_rows_ = table.n_rows
-        kept = self._search(raw, table.names, weight, values)
-        self._keep(table, kept)
-        return self
+    def learn_from(self, training: Training) -> None:
+        """Find the columns that others tell; of two the one less related to the target goes, where there is one."""
+        values = None if training.labels is None else _numbers(training.labels, training.n_rows)
+        self.n_rows_ = training.n_rows
+        self._keep(training.table, self._search(training.raw, training.table.names, training.weight, values))
 
     def _search(
         self, raw: RawTable, names: list[str], weight: Floats | None, values: Floats | None

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tilth.base import Classifier, Estimator, Explanation, Predictor, Regressor, Section
+from tilth.base import Classifier, Explanation, OnTables, Predictor, Regressor, Section
 from tilth.base.target import one_dimensional, split_target
 from tilth.data.convert import Accepts, Plan, plan
 from tilth.data.reading import read
@@ -37,7 +37,7 @@ READABLE_LEAVES = 64
 
 
 @declared
-class TreeModel(Estimator):
+class TreeModel(OnTables):
     """A model whose fitted attribute ``trees_`` holds one tree or many. It has no parameters of its own.
 
     Used first among the bases: ``class DecisionTreeClassifier(TreeModel, Classifier)``. A model whose answer is not the

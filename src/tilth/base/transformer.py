@@ -1,0 +1,66 @@
+"""Conversions of rows as estimators: columns in, columns out, in the container they came in."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from tilth.base.learner import Learner
+from tilth.data.reading import read
+from tilth.data.table import RawTable, Table, numeric_table
+from tilth.params import declared
+
+Array = NDArray[Any]
+
+
+def like_input(table: Table, raw: RawTable, X: Any) -> Any:
+    """The table in the form it came: an array for an array of numbers, polars for polars, otherwise a pandas frame."""
+    if raw.native == "numpy" and not raw.named and all(c.kind.name == "numeric" for c in table.columns):
+        return np.array(table.numbers(), order="C")
+    frame = table.frame()
+    if raw.native == "polars":
+        import polars
+
+        return polars.from_pandas(frame)
+    if raw.native == "pandas" and hasattr(X, "index"):
+        frame.index = X.index
+    return frame
+
+
+@declared
+class Transformer(TransformerMixin, Learner):
+    """A conversion of columns. Subclasses give ``convert(rows)``: a table, or a matrix with a column per name."""
+
+    learned: ClassVar[dict[str, str]] = {"names_out_": "str[q]"}
+
+    def convert(self, rows: Any) -> Any:
+        """Typed rows (or a sparse matrix) after the conversion."""
+        raise NotImplementedError
+
+    def transform(self, X: Any) -> Any:
+        """Convert rows with what was learned; an array gives an array, a frame a frame of the same library."""
+        check_is_fitted(self)
+        raw = X if isinstance(X, RawTable) else None
+        rows = self._rows(X)
+        columns = self.convert(rows)
+        if isinstance(columns, np.ndarray):
+            columns = numeric_table(columns, self.names_out_)
+        return like_input(columns, read(X) if raw is None else raw, X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Names of the columns that :meth:`transform` gives."""
+        check_is_fitted(self)
+        known = getattr(self, "feature_names_in_", None)
+        if input_features is not None:
+            if known is not None and list(input_features) != list(known):
+                raise ValueError("input_features is not equal to feature_names_in_.")
+            if len(input_features) != getattr(self, "n_features_in_", len(input_features)):
+                raise ValueError(
+                    f"input_features should have length equal to number of features ({self.n_features_in_}), "
+                    f"got {len(input_features)}."
+                )
+        return np.array(self.names_out_, dtype=object)

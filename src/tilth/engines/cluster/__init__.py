@@ -1,0 +1,1 @@
+"""The verb of clustering: move centres to the middle of their rows."""

@@ -1,0 +1,1 @@
+"""Clusters: which rows belong together?"""

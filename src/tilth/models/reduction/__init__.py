@@ -1,0 +1,1 @@
+"""Fewer columns that say nearly the same."""

@@ -1,0 +1,57 @@
+"""What the common checks need to know of each kind of model: how to ask it, and what its answer is as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilth.base import Classifier, Clusterer, Density, Detector, Estimator, Predictor, Transformer
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of model: its base class, the method that answers new rows, and the answer as numbers."""
+
+    base: type[Estimator]
+    method: str
+    numbers: Callable[[Any, Any], NDArray[Any]]
+
+    def ask(self, model: Any, X: Any) -> Any:
+        """The answer as a user gets it."""
+        return getattr(model, self.method)(X)
+
+
+def _of_classifier(model: Any, X: Any) -> NDArray[Any]:
+    return np.asarray(model.predict_proba(X) if hasattr(model, "predict_proba") else model.decision_function(X))
+
+
+def _of_transformer(model: Any, X: Any) -> NDArray[Any]:
+    """Transformed rows; levels as their codes."""
+    table = model.transform(X)
+    if hasattr(table, "toarray"):
+        return np.asarray(table.toarray())
+    if not hasattr(table, "columns"):
+        return np.asarray(table, dtype=np.float64)
+    frame = table.to_pandas() if hasattr(table, "to_pandas") else table
+    columns = [c.cat.codes if hasattr(c, "cat") else c for c in (frame.iloc[:, j] for j in range(frame.shape[1]))]
+    return np.column_stack([np.asarray(c, dtype=np.float64) for c in columns]) if columns else np.zeros((len(frame), 0))
+
+
+#: The first that fits is the kind of a model.
+KINDS_OF_MODELS = (
+    Kind(Classifier, "predict", _of_classifier),
+    Kind(Predictor, "predict", lambda m, X: np.asarray(m.predict(X))),
+    Kind(Clusterer, "predict", lambda m, X: np.asarray(m.predict(X))),
+    Kind(Detector, "predict", lambda m, X: np.asarray(m.anomaly_score(X))),
+    Kind(Density, "score_samples", lambda m, X: np.asarray(m.score_samples(X))),
+    Kind(Transformer, "transform", _of_transformer),
+)
+
+
+def kind_of(model: Estimator) -> Kind:
+    """The kind of a model."""
+    return next(k for k in KINDS_OF_MODELS if isinstance(model, k.base))
