@@ -21,14 +21,30 @@ def like_input(table: Table, raw: RawTable, X: Any) -> Any:
     """The table in the form it came: an array for an array of numbers, polars for polars, otherwise a pandas frame."""
     if raw.native == "numpy" and not raw.named and all(c.kind.name == "numeric" for c in table.columns):
         return np.array(table.numbers(), order="C")
-    frame = table.frame()
     if raw.native == "polars":
-        import polars
-
-        return polars.from_pandas(frame)
+        return _polars_frame(table)
+    frame = table.frame()
     if raw.native == "pandas" and hasattr(X, "index"):
         frame.index = X.index
     return frame
+
+
+def _polars_frame(table: Table) -> Any:
+    """Floats, truth values, text categories; ordered levels as an enumeration."""
+    import polars
+
+    columns = []
+    for column in table.columns:
+        levels = column.kind.levels
+        if column.kind.name == "numeric":
+            columns.append(polars.Series(column.name, column.values))
+        elif all(isinstance(v, bool) for v in levels):
+            columns.append(polars.Series(column.name, column.labels().tolist(), dtype=polars.Boolean))
+        else:
+            kind = polars.Enum([str(v) for v in levels]) if column.kind.name == "ordinal" else polars.Categorical
+            cells = [None if v is None else str(v) for v in column.labels()]
+            columns.append(polars.Series(column.name, cells, dtype=kind))
+    return polars.DataFrame(columns)
 
 
 @declared

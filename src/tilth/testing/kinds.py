@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -30,15 +31,21 @@ def _of_classifier(model: Any, X: Any) -> NDArray[Any]:
 
 
 def _of_transformer(model: Any, X: Any) -> NDArray[Any]:
-    """Transformed rows; levels as their codes."""
+    """Transformed rows."""
     table = model.transform(X)
     if hasattr(table, "toarray"):
         return np.asarray(table.toarray())
     if not hasattr(table, "columns"):
         return np.asarray(table, dtype=np.float64)
-    frame = table.to_pandas() if hasattr(table, "to_pandas") else table
-    columns = [c.cat.codes if hasattr(c, "cat") else c for c in (frame.iloc[:, j] for j in range(frame.shape[1]))]
-    return np.column_stack([np.asarray(c, dtype=np.float64) for c in columns]) if columns else np.zeros((len(frame), 0))
+    columns = [table[name].to_numpy() if hasattr(table[name], "to_numpy") else table[name] for name in table.columns]
+    return np.column_stack([_numbers(np.asarray(c)) for c in columns]) if columns else np.zeros((len(table), 0))
+
+
+def _numbers(column: NDArray[Any]) -> NDArray[Any]:
+    """A column of numbers as it is, labels as hashes of their text, so that the container does not matter."""
+    if column.dtype.kind in "fiu":
+        return column.astype(np.float64)
+    return np.array([np.nan if v is None or v != v else float(zlib.crc32(str(v).encode())) for v in column.tolist()])
 
 
 #: The first that fits is the kind of a model.

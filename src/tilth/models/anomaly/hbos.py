@@ -71,7 +71,7 @@ class HBOS(Detector):
         ("Goldstein & Dengel 2012, Histogram-based outlier score (HBOS), KI",),
     )
     learned: ClassVar[dict[str, str]] = {
-        **Detector.learned, "edges_": "float[c, e]", "costs_": "list", "columns_": "str[c]",
+        **Detector.learned, "edges_": "float[m, e]", "costs_": "list", "columns_": "str[c]",
     }  # fmt: skip
 
     n_bins: int = param(10, low=2, doc="Cells of a number.", tune=(5, 100))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Accepts, Assumption, Card, Clusterer, Complexity, Recipe, Section, Traits
@@ -26,7 +27,7 @@ def _matrix(rows: Any) -> Any:
 
 
 @declared
-class KMeans(Clusterer):
+class KMeans(TransformerMixin, Clusterer):
     """k centres such that the squared distances of the rows to their nearest centre sum to little (inertia).
 
     Rows go to their nearest centre and centres to the mean of their rows, in turn, until no centre moves; neither step
@@ -162,10 +163,6 @@ class KMeans(Clusterer):
         rows = _matrix(self._rows(X))
         rows = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)
         return np.column_stack([np.sqrt(nearest(rows, c[None])[1]) for c in self.cluster_centers_])
-
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Floats:
-        """Fit, then :meth:`transform` the same rows."""
-        return self.fit(X, y, sample_weight).transform(X)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """``kmeans0`` and so on, a column per cluster."""

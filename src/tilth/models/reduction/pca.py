@@ -56,7 +56,9 @@ class PCA(Transformer):
     }  # fmt: skip
 
     n_components: Any = param(
-        None, positional=True, doc="Components to keep: a number, a share of the variance in (0, 1), None: all."
+        None,
+        positional=True,
+        doc="Components to keep: a number, a share of the variance, None: all that vary.",
     )
     whiten: bool = param(False, options=(False, True), doc="Whether coordinates are divided by their deviation.")
     scaled: bool = param(False, options=(False, True), doc="Whether columns are divided by their deviation first.")
@@ -108,8 +110,8 @@ class PCA(Transformer):
     def _kept(self, share: Floats, n: float) -> int:
         most = max(1, min(len(share), int(n)))
         wanted = self.n_components
-        if wanted is None:
-            return most
+        if wanted is None:  # directions in which nothing varies are arbitrary
+            return int(np.clip((share > len(share) * np.finfo(float).eps).sum(), 1, most))
         if isinstance(wanted, (bool, np.bool_)) or not isinstance(wanted, (int, float, np.number)):
             raise ValueError(f"PCA: n_components must be a number, a share, or None; got {wanted!r}.")
         if isinstance(wanted, (float, np.floating)) and 0 < wanted < 1:

@@ -162,7 +162,8 @@ class BackwardElimination(SubsetSearch):
     verb: ClassVar[str] = "drop"
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({"cv": 0.3},)
     excused: ClassVar[dict[str, str]] = {
-        "check_sample_weight_equivalence_on_dense_data": "30 columns take 465 fits; ForwardSelection is checked"
+        **ScoredSelector.excused,
+        "check_sample_weight_equivalence_on_dense_data": "30 columns take 465 fits; ForwardSelection is checked",
     }
 
     min_columns: int = param(1, low=1, doc="Columns at least.")
@@ -202,7 +203,8 @@ class ExhaustiveSelection(SubsetSearch):
 
     verb: ClassVar[str] = "size"
     excused: ClassVar[dict[str, str]] = {
-        "check_sample_weight_equivalence_on_dense_data": "its table has 30 columns, which have too many subsets"
+        **ScoredSelector.excused,
+        "check_sample_weight_equivalence_on_dense_data": "its table has 30 columns, which have too many subsets",
     }
 
     def _choose(self, given: Given) -> Bools:
