@@ -29,7 +29,7 @@ class Detector(OutlierMixin, Learner):
 
     learned: ClassVar[dict[str, str]] = {"offset_": "float[]", "calibration_": "float[c]?"}
     #: The cut that ``contamination="auto"`` stands for.
-    usual_cut: ClassVar[Cut] = Share(0.1)
+    usual_cut: ClassVar[Cut] = Share(share=0.1)
 
     contamination: Any = param(
         "auto", options=("auto",), also=(float,),
@@ -58,7 +58,7 @@ class Detector(OutlierMixin, Learner):
             raise ValueError(
                 f"{type(self).__name__}: contamination must be above 0 and at most 0.5; got {self.contamination!r}."
             )
-        return Share(self.contamination)
+        return Share(share=self.contamination)
 
     def learn_from(self, training: Training) -> None:
         """Learn what is usual, then where it ends; a conformal cut keeps rows back to judge by."""

@@ -27,12 +27,12 @@ class Standardise(Step):
 
     verb: ClassVar[str] = "standardise"
 
-    def learn(self, column: Column, weight: Weight = None) -> State:
+    def learn_column(self, column: Column, weight: Weight = None) -> State:
         """Mean and standard deviation."""
         mean, sd = weighted.mean_sd(column.values, weight)
         return {"mean": mean, "sd": sd}
 
-    def convert(self, column: Column, state: State) -> list[Column]:
+    def convert_column(self, column: Column, state: State) -> list[Column]:
         """Scores."""
         return _same(column, (column.values - state["mean"]) / (state["sd"] or 1.0))
 
@@ -52,12 +52,12 @@ class MinMax(Step):
     verb: ClassVar[str] = "min-max"
     outside: str = param("keep", options=("keep", "clip"), doc="What becomes of new values outside the range.")
 
-    def learn(self, column: Column, weight: Weight = None) -> State:
+    def learn_column(self, column: Column, weight: Weight = None) -> State:
         """Smallest and largest value."""
         x, _ = weighted.present(column.values, weight)
         return {"low": float(x.min()) if x.size else 0.0, "high": float(x.max()) if x.size else 0.0}
 
-    def convert(self, column: Column, state: State) -> list[Column]:
+    def convert_column(self, column: Column, state: State) -> list[Column]:
         """Shares of the training range."""
         scaled = (column.values - state["low"]) / ((state["high"] - state["low"]) or 1.0)
         return _same(column, scaled.clip(0, 1) if self.outside == "clip" else scaled)
@@ -77,11 +77,11 @@ class Centre(Step):
 
     verb: ClassVar[str] = "centre"
 
-    def learn(self, column: Column, weight: Weight = None) -> State:
+    def learn_column(self, column: Column, weight: Weight = None) -> State:
         """The mean."""
         return {"mean": weighted.mean_sd(column.values, weight)[0]}
 
-    def convert(self, column: Column, state: State) -> list[Column]:
+    def convert_column(self, column: Column, state: State) -> list[Column]:
         """Deviations."""
         return _same(column, column.values - state["mean"])
 
@@ -100,7 +100,7 @@ class SignParts(Step):
 
     verb: ClassVar[str] = "sign parts"
 
-    def convert(self, column: Column, state: State) -> list[Column]:
+    def convert_column(self, column: Column, state: State) -> list[Column]:
         """Two columns."""
         return [
             Column(f"{column.name}_plus", NUMERIC, np.maximum(column.values, 0.0)),
@@ -116,7 +116,7 @@ class Cap(Step):
     high: float | None = param(None, doc="Largest value kept.")
     low: float | None = param(None, doc="Smallest value kept.")
 
-    def convert(self, column: Column, state: State) -> list[Column]:
+    def convert_column(self, column: Column, state: State) -> list[Column]:
         """Capped values."""
         low = -np.inf if self.low is None else self.low
         high = np.inf if self.high is None else self.high
@@ -136,7 +136,7 @@ class Indicator(Step):
     verb: ClassVar[str] = "above"
     threshold: float = param(0.0, doc="The value to exceed.")
 
-    def convert(self, column: Column, state: State) -> list[Column]:
+    def convert_column(self, column: Column, state: State) -> list[Column]:
         """A 0/1 column; missing stays missing."""
         above = np.where(np.isnan(column.values), np.nan, column.values > self.threshold)
         return [Column(f"{column.name}>{self.threshold:g}", NUMERIC, above.astype(np.float64))]
@@ -149,12 +149,12 @@ class Winsorise(Step):
     verb: ClassVar[str] = "winsorise"
     tail: float = param(0.05, low=0, high=0.5, doc="Share of rows pulled in at each end.")
 
-    def learn(self, column: Column, weight: Weight = None) -> State:
+    def learn_column(self, column: Column, weight: Weight = None) -> State:
         """The two quantiles."""
         low, high = weighted.quantile(column.values, [self.tail, 1 - self.tail], weight)
         return {"low": float(low), "high": float(high)}
 
-    def convert(self, column: Column, state: State) -> list[Column]:
+    def convert_column(self, column: Column, state: State) -> list[Column]:
         """Values pulled in."""
         return _same(column, np.clip(column.values, state["low"], state["high"]))
 
@@ -170,7 +170,7 @@ class Log(Step):
     verb: ClassVar[str] = "log"
     shift: float | None = param(None, doc="k; None learns 0 for positive columns and 1 - min otherwise.")
 
-    def learn(self, column: Column, weight: Weight = None) -> State:
+    def learn_column(self, column: Column, weight: Weight = None) -> State:
         """The shift, and how far from normal the column was before and after (skewness)."""
         x, w = weighted.present(column.values, weight)
         low = float(x.min()) if x.size else 1.0
@@ -181,7 +181,7 @@ class Log(Step):
             )
         return {"shift": shift, "skew_before": _skew(x, w), "skew_after": _skew(np.log(x + shift), w)}
 
-    def convert(self, column: Column, state: State) -> list[Column]:
+    def convert_column(self, column: Column, state: State) -> list[Column]:
         """Logarithms; what is not positive after the shift becomes missing."""
         moved = column.values + state["shift"]
         return _same(column, np.log(np.where(moved > 0, moved, np.nan)))
@@ -212,7 +212,7 @@ class Waterfall(Step):
     knots: tuple[float, ...] | None = param(None, doc="Inner boundaries; None takes quantiles.")
     n_ranges: int = param(4, low=2, high=100, doc="Ranges when knots are learned.")
 
-    def learn(self, column: Column, weight: Weight = None) -> State:
+    def learn_column(self, column: Column, weight: Weight = None) -> State:
         """The knots."""
         if self.knots is not None:
             given = np.asarray(self.knots, dtype=np.float64)
@@ -222,7 +222,7 @@ class Waterfall(Step):
         inner = weighted.quantile(column.values, list(np.arange(1, self.n_ranges) / self.n_ranges), weight)
         return {"knots": np.unique(inner)}
 
-    def convert(self, column: Column, state: State) -> list[Column]:
+    def convert_column(self, column: Column, state: State) -> list[Column]:
         """One column per range; the outer two are open-ended."""
         knots = state["knots"]
         parts = [np.minimum(column.values, knots[0])]
@@ -243,7 +243,7 @@ class Denoise(Step):
     window: int = param(5, low=1, high=10001, doc="Rows in the window, made odd.")
     method: str = param("median", options=("median", "mean"), doc="The median keeps steps, the mean does not.")
 
-    def convert(self, column: Column, state: State) -> list[Column]:
+    def convert_column(self, column: Column, state: State) -> list[Column]:
         """Smoothed values; the ends repeat the outermost value."""
         half = self.window // 2
         if not len(column.values) or not half:

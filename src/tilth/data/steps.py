@@ -34,11 +34,11 @@ class Step:
     #: Two words for a printed plan.
     verb: ClassVar[str] = ""
 
-    def learn(self, column: Column, weight: Weight = None) -> State:
+    def learn_column(self, column: Column, weight: Weight = None) -> State:
         """What must be remembered of the training column."""
         return {}
 
-    def convert(self, column: Column, state: State) -> list[Column]:
+    def convert_column(self, column: Column, state: State) -> list[Column]:
         """The columns that replace ``column``."""
         raise NotImplementedError
 
@@ -48,11 +48,11 @@ class Step:
 
     def learn_all(self, columns: Sequence[Column], weight: Weight = None) -> list[State]:
         """States of all columns the step is given; a step that mixes columns overrides this."""
-        return [self.learn(c, weight) for c in columns]
+        return [self.learn_column(c, weight) for c in columns]
 
     def convert_all(self, columns: Sequence[Column], states: Sequence[State]) -> list[list[Column]]:
         """Replacements of each column; a step that mixes columns overrides this."""
-        return [self.convert(c, s) for c, s in zip(columns, states, strict=True)]
+        return [self.convert_column(c, s) for c, s in zip(columns, states, strict=True)]
 
     def require(self, column: Column) -> None:
         """Refuse a column of a kind the step does not take."""
@@ -122,7 +122,7 @@ class Drop(Step):
     takes: ClassVar[tuple[str, ...]] = ("numeric", "ordinal", "nominal")
     verb: ClassVar[str] = "set aside"
 
-    def convert(self, column: Column, state: State) -> list[Column]:
+    def convert_column(self, column: Column, state: State) -> list[Column]:
         """Nothing remains."""
         return []
 
@@ -135,7 +135,7 @@ class SelectKinds(Step):
     verb: ClassVar[str] = "select"
     keep: str | tuple[str, ...] = param(("numeric",), doc="Kinds to keep: numeric, ordinal, nominal.")
 
-    def convert(self, column: Column, state: State) -> list[Column]:
+    def convert_column(self, column: Column, state: State) -> list[Column]:
         """The column itself, or nothing."""
         wanted = (self.keep,) if isinstance(self.keep, str) else tuple(self.keep)
         unknown = [word for word in wanted if word not in OPERATIONS]
@@ -156,12 +156,12 @@ class OneHot(Step):
     unseen: str = param("zeros", options=("zeros", "error"), doc="What a level not seen in training becomes.")
     binary: str = param("one", options=("one", "two"), doc="Columns for a two-level attribute.")
 
-    def learn(self, column: Column, weight: Weight = None) -> State:
+    def learn_column(self, column: Column, weight: Weight = None) -> State:
         """The levels in order."""
         levels = list(column.kind.levels)
         return {"levels": levels, "columns": 1 if len(levels) == 2 and self.binary == "one" else len(levels)}
 
-    def convert(self, column: Column, state: State) -> list[Column]:
+    def convert_column(self, column: Column, state: State) -> list[Column]:
         """0/1 columns named ``column=level``."""
         if self.unseen == "error" and (column.values == UNSEEN).any():
             raise SchemaError(
@@ -187,11 +187,11 @@ class IntegerCodes(Step):
     takes: ClassVar[tuple[str, ...]] = ("nominal", "ordinal")
     verb: ClassVar[str] = "integer codes"
 
-    def learn(self, column: Column, weight: Weight = None) -> State:
+    def learn_column(self, column: Column, weight: Weight = None) -> State:
         """The levels in order."""
         return {"levels": list(column.kind.levels), "ordered": column.kind.name == "ordinal"}
 
-    def convert(self, column: Column, state: State) -> list[Column]:
+    def convert_column(self, column: Column, state: State) -> list[Column]:
         """The code as a number; missing and unseen become NaN."""
         return [Column(column.name, NUMERIC, np.where(column.values < 0, np.nan, column.values).astype(np.float64))]
 
@@ -219,11 +219,11 @@ class RankScores(Step):
     takes: ClassVar[tuple[str, ...]] = ("ordinal",)
     verb: ClassVar[str] = "rank scores"
 
-    def learn(self, column: Column, weight: Weight = None) -> State:
+    def learn_column(self, column: Column, weight: Weight = None) -> State:
         """The number of levels."""
         return {"levels": list(column.kind.levels)}
 
-    def convert(self, column: Column, state: State) -> list[Column]:
+    def convert_column(self, column: Column, state: State) -> list[Column]:
         """Scores in [0, 1]; missing and unseen become NaN."""
         scores = column.values / max(len(state["levels"]) - 1, 1)
         return [Column(column.name, NUMERIC, np.where(column.values < 0, np.nan, scores))]
@@ -245,7 +245,7 @@ class ForgetOrder(Step):
     takes: ClassVar[tuple[str, ...]] = ("ordinal",)
     verb: ClassVar[str] = "forget order"
 
-    def convert(self, column: Column, state: State) -> list[Column]:
+    def convert_column(self, column: Column, state: State) -> list[Column]:
         """The same codes under a nominal kind."""
         return [Column(column.name, Kind("nominal", column.kind.levels), column.values)]
 
@@ -273,7 +273,7 @@ class Bins(Step):
     names: tuple[str, ...] | None = param(None, doc="Names of the bins, lowest first; low/medium/high by default.")
     edges: tuple[float, ...] | None = param(None, doc="Inner boundaries by hand, ascending; overrides method.")
 
-    def learn(self, column: Column, weight: Weight = None) -> State:
+    def learn_column(self, column: Column, weight: Weight = None) -> State:
         """Inner edges, bin names and the weight in each bin."""
         x, w = weighted.present(column.values, weight)
         if self.edges is not None:
@@ -305,7 +305,7 @@ class Bins(Step):
             else ["all"]
         )
 
-    def convert(self, column: Column, state: State) -> list[Column]:
+    def convert_column(self, column: Column, state: State) -> list[Column]:
         """An ordinal column of bin codes."""
         codes = np.searchsorted(state["edges"], column.values, side="left").astype(np.int32)
         codes[np.isnan(column.values)] = -1
@@ -410,7 +410,7 @@ class Impute(Step):
     method: str = param("median", options=("mean", "median", "mode"), doc="What replaces a missing number.")
     indicator: bool = param(False, doc="Add a 0/1 column that says where a value was missing.")
 
-    def learn(self, column: Column, weight: Weight = None) -> State:
+    def learn_column(self, column: Column, weight: Weight = None) -> State:
         """The fill value, and the standard deviation before and after."""
         missing = column.missing
         share = float(np.average(missing, weights=weight)) if len(missing) else 0.0
@@ -442,7 +442,7 @@ class Impute(Step):
             "sd_after": weighted.mean_sd(filled, weight)[1],
         }
 
-    def convert(self, column: Column, state: State) -> list[Column]:
+    def convert_column(self, column: Column, state: State) -> list[Column]:
         """The filled column, and the indicator if asked for."""
         gone = column.missing
         filled = Column(
@@ -470,7 +470,7 @@ class OwnCategory(Step):
     takes: ClassVar[tuple[str, ...]] = ("nominal", "ordinal")
     verb: ClassVar[str] = "own category"
 
-    def learn(self, column: Column, weight: Weight = None) -> State:
+    def learn_column(self, column: Column, weight: Weight = None) -> State:
         """The share that was missing and the name of the new level."""
         keys = {level_key(v) for v in column.kind.levels}
         name = MISSING_LEVEL
@@ -481,7 +481,7 @@ class OwnCategory(Step):
             "share": float(np.average(column.values < 0, weights=weight)) if len(column.values) else 0.0,
         }
 
-    def convert(self, column: Column, state: State) -> list[Column]:
+    def convert_column(self, column: Column, state: State) -> list[Column]:
         """A nominal column with one level more; an unseen level stays unseen."""
         levels = (*column.kind.levels, state["level"])
         codes = np.where(column.values == -1, len(levels) - 1, column.values).astype(np.int32)
@@ -499,7 +499,7 @@ class MissingIndicator(Step):
     takes: ClassVar[tuple[str, ...]] = ("numeric", "ordinal", "nominal")
     verb: ClassVar[str] = "indicator"
 
-    def convert(self, column: Column, state: State) -> list[Column]:
+    def convert_column(self, column: Column, state: State) -> list[Column]:
         """The column and its indicator."""
         return [
             Column(column.name, column.kind, column.values),

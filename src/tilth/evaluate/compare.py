@@ -217,7 +217,7 @@ def _holm(p: Any) -> Any:
 def compare(
     models: Mapping[str, Any] | Iterable[Any],
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     split: Any = "auto",
     folds: int | None = None,
@@ -256,8 +256,8 @@ def compare(
         X, y, task=task, kinds=kinds, sample_weight=sample_weight, groups=groups, time=time, owner="compare"
     )
     splits = make_splits(
-        split, problem.target, task=task, folds=folds, repeats=repeats, test_size=test_size, groups=problem.groups,
-        time=problem.time, seed=seed,
+        split, problem.target, task=problem.strata, folds=folds, repeats=repeats, test_size=test_size,
+        groups=problem.groups, time=problem.time, seed=seed,
     )  # fmt: skip
     base = next((n for n, m in ladder.items() if isinstance(m, ZERO_R)), None)
     others = baselines(task, starting=True) if beside else {}
@@ -269,7 +269,7 @@ def compare(
         {**kept, **ladder}, problem, splits, timeout=timeout, workers=workers, may_fail=set(kept) - {base},
         title="Comparing",
     )  # fmt: skip
-    return Comparison(found, chosen_metrics(metrics, task), base, level)
+    return Comparison(found, chosen_metrics(metrics, task, problem.labelled), base, level)
 
 
 def _is_there(model: Any, ladder: Mapping[str, Any]) -> bool:

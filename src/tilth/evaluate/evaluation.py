@@ -106,8 +106,9 @@ class Evaluation(Scores):
         pages = [Section("Scores", f"{self.verdict()}\n\n{self.how()}", self.short_frame(), figure=self.plot,
                          advice=self.caution(self.name))]  # fmt: skip
         pages.append(Section("Do the folds agree?", str(self.folds)))
-        biased = "Shares of the classes, true and predicted." if self.task == "classification" else "Signed error."
-        pages.append(Section("Is it biased?", biased, self.shares().reset_index()))
+        if self.task in ("classification", "regression"):
+            biased = "Shares of the classes, true and predicted." if self.task == "classification" else "Signed error."
+            pages.append(Section("Is it biased?", biased, self.shares().reset_index()))
         if self.findings:
             pages.append(Section("To doubt", "\n".join(str(f) for f in self.findings[:3])))
         return pages
@@ -130,7 +131,7 @@ class Evaluation(Scores):
 def evaluate(
     model: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     split: Any = "auto",
     folds: int | None = None,
@@ -152,11 +153,14 @@ def evaluate(
 
     Parameters
     ----------
-    model : any classifier or regressor, ours or scikit-learn's, also a pipeline; it is cloned, never changed.
-    X, y : rows and target as for ``fit``; ``y`` may name a column of X.
+    model : any classifier, regressor, detector or clusterer, ours or scikit-learn's, also a pipeline; it is cloned,
+        never changed.
+    X, y : rows and target as for ``fit``; ``y`` may name a column of X. A detector is compared with labels of anomalies
+        (1 beside 0, -1 beside 1, or the rarer of two); a clusterer with known classes, or by silhouettes without.
     split, folds, repeats, test_size, groups, time, seed : how rows are split, see :func:`make_splits`. ``groups`` and
         ``time`` may name columns, which are then not learned from.
-    metrics : names or metrics; the first one ranks. Default: accuracy, balanced accuracy, log loss; RMSE, MAE, R2.
+    metrics : names or metrics; the first one ranks. Default: accuracy, balanced accuracy, log loss; RMSE, MAE, R2;
+        for detectors AUC, average precision, precision at n; for clusters ARI, NMI, silhouette.
     level : confidence of the intervals.
     beside : False leaves the baselines out.
     audit : False skips the light checks for leaks.
@@ -172,17 +176,17 @@ def evaluate(
     task = task_of_models({name: model}, "evaluate")
     problem = prepared(X, y, task=task, kinds=kinds, sample_weight=sample_weight, groups=groups, time=time)
     splits = make_splits(
-        split, problem.target, task=task, folds=folds, repeats=repeats, test_size=test_size, groups=problem.groups,
-        time=problem.time, seed=seed,
+        split, problem.target, task=problem.strata, folds=folds, repeats=repeats, test_size=test_size,
+        groups=problem.groups, time=problem.time, seed=seed,
     )  # fmt: skip
     others = baselines(task) if beside else {}
     ladder = {**{n: m for n, m in others.items() if type(m) is not type(model)}, name: model}
     found = resample(
         ladder, problem, splits, timeout=timeout, workers=workers, may_fail=set(others), title=f"Evaluating {name}"
     )
-    chosen = chosen_metrics(metrics, task)
+    chosen = chosen_metrics(metrics, task, problem.labelled)
     result = Evaluation(found, chosen, next(iter(ladder)), level, name=name)
-    if audit:
+    if audit and task in ("classification", "regression"):
         from tilth.evaluate.audit import light_checks
 
         result.findings.extend(light_checks(model, found, name=name, metric=chosen[0], notes=result.notes))

@@ -13,7 +13,9 @@ from tilth.base import Classifier, Estimator, Regressor
 from tilth.base.columns import take_rows
 from tilth.base.target import check_weight, encode_labels, numbers_of, one_dimensional, split_target
 from tilth.data.infer import Kinds, infer
+from tilth.data.reading import read
 from tilth.data.table import RawTable
+from tilth.evaluate.unsupervised import anomalies_of, kind_of_task
 
 Floats = NDArray[np.float64]
 
@@ -38,6 +40,13 @@ class Problem:
     groups: NDArray[Any] | None = None
     time: NDArray[Any] | None = None
     target_name: str | None = None
+    #: False for clusters that are judged without known classes.
+    labelled: bool = True
+
+    @property
+    def strata(self) -> str:
+        """How folds are dealt: shares of classes (and of anomalies) are kept, numbers are not looked at."""
+        return "classification" if self.task in ("classification", "anomaly") else "regression"
 
     @property
     def n_rows(self) -> int:
@@ -65,7 +74,7 @@ class Problem:
             self.task, take_rows(self.raw, index),
             take_rows(self.given, index) if typed else _safe_indexing(self.given, index), self.labels[index],
             self.target[index], self.classes, self.told, some(self.weight), some(self.groups), some(self.time),
-            self.target_name,
+            self.target_name, self.labelled,
         )  # fmt: skip
 
 
@@ -81,7 +90,8 @@ def prepared(
     owner: str = "evaluate",
 ) -> Problem:
     """Read rows, target, weights, groups and time. The last two may name columns, which are then not learned from."""
-    raw, target, name = split_target(X, y, owner)
+    labelled = y is not None or task != "clustering"
+    raw, target, name = split_target(X, y, owner) if labelled else (read(X), np.zeros(read(X).n_rows, np.int64), None)
     given = _without(X, y) if isinstance(y, str) else X
     values = np.asarray(one_dimensional(target, raw.n_rows, owner))
     taken: dict[str, NDArray[Any] | None] = {}
@@ -97,11 +107,16 @@ def prepared(
     if task == "classification":
         classes, codes = encode_labels(values)
         place: NDArray[Any] = codes.astype(np.int64)
+    elif task == "anomaly":
+        place = anomalies_of(values, owner)
+    elif task == "clustering":
+        place = encode_labels(values)[1].astype(np.int64)
     else:
         labels = place = numbers_of(values, owner)
     told = None if raw.is_sparse else infer(raw, kinds).told()
     return Problem(
-        task, raw, given, labels, place, classes, told, weight, taken["groups"], taken["time"], name
+        task, raw, given, labels, place, classes, told, weight, taken["groups"], taken["time"], name,
+        labelled,
     )  # fmt: skip
 
 
@@ -130,7 +145,7 @@ def _of_each_row(given: Any, what: str, n_rows: int, owner: str) -> NDArray[Any]
 
 
 def task_of_models(models: Mapping[str, Any], owner: str) -> str:
-    """Classification or regression; a mix has no common score."""
+    """Classification, regression, anomaly or clustering; a mix has no common score."""
     from sklearn.base import is_classifier, is_regressor
 
     if not models:
@@ -141,13 +156,17 @@ def task_of_models(models: Mapping[str, Any], owner: str) -> str:
             raise TypeError(f"{owner} needs models, not classes: write {model.__name__}() instead of {model.__name__}.")
         known = hasattr(model, "fit") and hasattr(model, "predict") and hasattr(model, "get_params")
         if not known:
-            raise TypeError(f"{owner} needs classifiers or regressors; {name!r} is a {type(model).__name__}.")
+            raise TypeError(f"{owner} needs models with fit and predict; {name!r} is a {type(model).__name__}.")
         if isinstance(model, Classifier) or is_classifier(model):
             found[name] = "classification"
         elif isinstance(model, Regressor) or is_regressor(model):
             found[name] = "regression"
+        elif (task := kind_of_task(model)) is not None:
+            found[name] = task
         else:
-            raise TypeError(f"{owner} needs classifiers or regressors; {name!r} is a {type(model).__name__}.")
+            raise TypeError(
+                f"{owner} needs classifiers, regressors, detectors or clusterers; {name!r} is a {type(model).__name__}."
+            )
     if len(set(found.values())) > 1:
-        raise ValueError(f"{owner} needs models of one task; got classifiers and regressors together.")
+        raise ValueError(f"{owner} needs models of one task; got {' and '.join(sorted(set(found.values())))} together.")
     return next(iter(found.values()))

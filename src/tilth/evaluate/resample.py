@@ -34,6 +34,7 @@ from tilth.evaluate.metrics import Metric
 from tilth.evaluate.pool import Job, Pool
 from tilth.evaluate.problem import Problem
 from tilth.evaluate.splits import Split, Splits
+from tilth.evaluate.unsupervised import cluster_answers, detector_answers
 
 Floats = NDArray[np.float64]
 
@@ -171,6 +172,8 @@ class Resampling:
         """Whether the interval comes from rows: no row is tested twice, and all answers can be taken together."""
         if not self.splits.tested_once:
             return False
+        if self.task == "clustering" and not metric.is_mean:
+            return len(self.done(*names)) < 2  # clusters of two fits have no common names
         few = any(a is not None and a.n < 10 for n in names for a in self.trials[n].answers)
         return metric.is_mean or len(self.done(*names)) < 2 or few
 
@@ -301,6 +304,10 @@ def ask(model: Any, problem: Problem, rows: NDArray[Any]) -> Answers:
         return None if part is None else part[rows]
 
     true, weight, group = problem.target[rows], some(problem.weight), some(problem.groups)
+    if problem.task == "anomaly":
+        return Answers(true, *_with_score(detector_answers(model, X)), weight=weight, group=group)
+    if problem.task == "clustering":
+        return Answers(true, *_with_score(cluster_answers(model, X)), weight=weight, group=group)
     if problem.classes is None:
         given = np.asarray(model.predict(X), dtype=np.float64).reshape(len(rows))
         return Answers(true, given, weight=weight, group=group)
@@ -318,6 +325,11 @@ def ask(model: Any, problem: Problem, rows: NDArray[Any]) -> Answers:
         score = np.asarray(model.decision_function(X), dtype=np.float64).reshape(len(rows))
     answer = places[np.searchsorted(own, np.asarray(model.predict(X)))].astype(np.int64)
     return Answers(true, answer, probability, score, weight, problem.classes, group)
+
+
+def _with_score(answers: tuple[NDArray[Any], Floats]) -> tuple[NDArray[Any], None, Floats]:
+    """Answer, no probability, score."""
+    return answers[0], None, answers[1]
 
 
 def _chooses_most_probable(model: Any) -> bool:

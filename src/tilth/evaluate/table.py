@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from tilth.data.digits import digits
 from tilth.evaluate.folds import FoldDiagnosis, diagnose_folds
 from tilth.evaluate.intervals import Interval
-from tilth.evaluate.metrics import USUAL, Metric
+from tilth.evaluate.metrics import SILHOUETTE, USUAL, Metric
 from tilth.evaluate.resample import Resampling
+from tilth.evaluate.unsupervised import ConstantScore, RandomHalves
 from tilth.models.bayes.naive_bayes import NaiveBayes
 from tilth.models.rules.one_r import OneRClassifier
 from tilth.models.rules.zero_r import ZeroRClassifier, ZeroRRegressor
@@ -23,12 +24,13 @@ if TYPE_CHECKING:
 
 #: Fewer test rows than this, in all or of a class, and a score is a rough guide only.
 SMALL_TEST, SMALL_CLASS = 30, 5
-ZERO_R = (ZeroRClassifier, ZeroRRegressor)
+ZERO_R = (ZeroRClassifier, ZeroRRegressor, ConstantScore, RandomHalves)
 
 
 def zero_r(task: str) -> Any:
     """The baseline that looks at no column."""
-    return ZeroRClassifier() if task == "classification" else ZeroRRegressor()
+    makers: dict[str, Any] = {"classification": ZeroRClassifier, "anomaly": ConstantScore, "clustering": RandomHalves}
+    return makers.get(task, ZeroRRegressor)()
 
 
 def baselines(task: str, *, starting: bool = False) -> dict[str, Any]:
@@ -41,20 +43,21 @@ def baselines(task: str, *, starting: bool = False) -> dict[str, Any]:
         found["One-R"] = OneRClassifier()
         if starting:
             found |= {"Naive Bayes": NaiveBayes(), "Logistic regression": LogisticRegression()}
-    elif starting:
+    elif starting and task == "regression":
         found["Ridge regression"] = Ridge()
     return found
 
 
-def chosen_metrics(given: Any, task: str) -> tuple[Metric, ...]:
-    """Metrics by name; the first ranks the models."""
+def chosen_metrics(given: Any, task: str, labelled: bool = True) -> tuple[Metric, ...]:
+    """Metrics by name; the first ranks the models. Clusters without known classes are judged by silhouettes."""
     if given is None:
-        return USUAL[task]
+        return USUAL[task] if labelled else (SILHOUETTE,)
     from tilth.evaluate.metrics import metric
 
     if isinstance(given, (str, Metric)):
         given = [given]
-    return tuple(m if isinstance(m, Metric) else metric(m) for m in given)
+    own = task if task in ("anomaly", "clustering") else None
+    return tuple(m if isinstance(m, Metric) else metric(m, task=own) for m in given)
 
 
 @dataclass(eq=False)

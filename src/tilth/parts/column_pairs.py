@@ -66,7 +66,7 @@ def levels_of(column: Column, n_bins: int, weight: Weight = None) -> tuple[NDArr
         if len(distinct) <= n_bins:
             return codes.astype(np.intp), ""
         step = Bins(method="frequency", n_bins=n_bins)
-        values = step.convert(column, step.learn(column, weight))[0].values
+        values = step.convert_column(column, step.learn_column(column, weight))[0].values
         how = f"cut into {n_bins} bins"
     return np.unique(values, return_inverse=True)[1].astype(np.intp), how
 

@@ -90,12 +90,12 @@ class Tail(Cut):
 
     def level(self, scores: Floats, weight: Floats | None) -> float:
         """Where the fitted tail falls to the rate."""
-        foot = Share(self.start).level(scores, weight)
+        foot = Share(share=self.start).level(scores, weight)
         above = scores > foot
         mass = np.ones(len(scores)) if weight is None else weight
         share = float(mass[above].sum() / mass.sum())
         if share <= self.rate:
-            return Share(self.rate).level(scores, weight)
+            return Share(share=self.rate).level(scores, weight)
         excess, mass = scores[above] - foot, mass[above]
         mean = float(np.average(excess, weights=mass))
         spread = float(np.average((excess - mean) ** 2, weights=mass))

@@ -80,7 +80,8 @@ class GridCounts(Statistic):
             own, place = np.unique(np.concatenate([self.values, values]), return_inverse=True)
             if own.size <= MOST_VALUES:
                 mass = np.ones(values.size) if weights is None else weights
-                self.counts = np.bincount(place, np.concatenate([self.counts, mass]), minlength=own.size)
+                added = np.bincount(place, np.concatenate([self.counts, mass]), minlength=own.size)
+                self.counts = added.astype(np.float64)
                 self.values = own
                 return
         self.level = self._level()
@@ -91,7 +92,7 @@ class GridCounts(Statistic):
         if self.values.size:
             mass += np.bincount((np.floor(self.values / width) - start).astype(np.int64), self.counts, minlength=cells)
         held = np.flatnonzero(mass)
-        self.values, self.counts = (held + start) * width, mass[held]
+        self.values, self.counts = (held + start) * width, mass[held].astype(np.float64)
 
     def _level(self) -> int:
         """The narrowest cells, by powers of two, of which so many hold the range."""

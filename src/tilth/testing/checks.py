@@ -543,11 +543,11 @@ def check_cuts(model: Estimator) -> None:
         assert (decision < 0).mean() <= 0.1 + 1e-9, "more rows than the share are called anomalies"
         expect(ValueError, "contamination", lambda: clone(model).set_params(contamination=0.7).fit(data.X))
         expect(TypeError, "threshold", lambda: clone(model).set_params(threshold="high").fit(data.X))
-        promised: Any = clone(model).set_params(threshold=Conformal(0.1, held_out=0.5)).fit(data.X)
+        promised: Any = clone(model).set_params(threshold=Conformal(rate=0.1, held_out=0.5)).fit(data.X)
         values = promised.p_values(data.X)
         assert ((values > 0) & (values <= 1)).all()
         assert ((values <= 0.1) >= (promised.predict(data.X) == -1)).all()
-        assert (clone(model).set_params(threshold=Fixed(1e9)).fit_predict(data.X) == 1).all()
+        assert (clone(model).set_params(threshold=Fixed(at=1e9)).fit_predict(data.X) == 1).all()
 
 
 LEARNER_CHECKS: list[Check] = [

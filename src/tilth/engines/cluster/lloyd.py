@@ -146,7 +146,7 @@ class RowPool(Statistic):
         table = np.empty((len(pick), rows.shape[1]))
         old = pick < known
         table[old], table[~old] = self.rows[pick[old]], rows[pick[~old] - known]
-        self.hashes, self.rows, self.weight = kept[:POOL], table, mass[:POOL]
+        self.hashes, self.rows, self.weight = kept[:POOL], table, mass[:POOL].astype(np.float64)
 
 
 def row_hashes(rows: Floats, seed: int) -> NDArray[np.uint64]:

@@ -1,6 +1,8 @@
 """Measures of quality for every task, each with an interval."""
 
+from tilth.evaluate.metrics import anomaly, clustering
 from tilth.evaluate.metrics.classification import ACCURACY, BALANCED_ACCURACY, LOG_LOSS
+from tilth.evaluate.metrics.clustering import SILHOUETTE
 from tilth.evaluate.metrics.index import Metrics, metric, metrics
 from tilth.evaluate.metrics.metric import Metric
 from tilth.evaluate.metrics.regression import MAE, R2, RMSE
@@ -9,6 +11,8 @@ from tilth.evaluate.metrics.regression import MAE, R2, RMSE
 USUAL: dict[str, tuple[Metric, ...]] = {
     "classification": (ACCURACY, BALANCED_ACCURACY, LOG_LOSS),
     "regression": (RMSE, MAE, R2),
+    "anomaly": anomaly.METRICS[:3],
+    "clustering": (clustering.METRICS[0], clustering.METRICS[1], SILHOUETTE),
 }
 
-__all__ = ["USUAL", "Metric", "Metrics", "metric", "metrics"]
+__all__ = ["SILHOUETTE", "USUAL", "Metric", "Metrics", "metric", "metrics"]

@@ -110,11 +110,29 @@ def silhouette(X: Any, metric: str = "euclidean") -> Metric:
     )  # fmt: skip
 
 
+def _silhouettes(answers: Answers) -> Floats:
+    """The silhouette of each row and whether it has one, so that their ratio is the mean of those there are."""
+    assert answers.score is not None
+    there = ~np.isnan(answers.score)
+    return np.column_stack([np.where(there, answers.score, 0.0), there])
+
+
+def _mean_of_some(means: Floats) -> Floats:
+    return np.divide(means[:, 0], means[:, 1], out=np.full(len(means), np.nan), where=means[:, 1] > 0)
+
+
+#: Of rows whose silhouettes are the score of the answers, as an evaluation of clusters gives them.
+SILHOUETTE = Metric(
+    "silhouette", "clustering", _silhouettes, _mean_of_some, bounds=(-1, 1), needs="score",
+    meaning="how much nearer rows are to their own cluster than to the next; 0 is a border, below 0 is misplaced",
+)  # fmt: skip
+
 METRICS = (
     _of_table("ARI", _adjusted_rand, "pairs of rows treated alike, beyond chance (adjusted Rand): 0 is chance", -1.0),
     _of_table("NMI", _v_measure, "information that clusters and classes share, over the mean of their entropies"),
     _of_table("V-measure", _v_measure, "harmonic mean of homogeneity and completeness"),
     _of_table("homogeneity", _homogeneity, "1 where every cluster holds one class only"),
     _of_table("completeness", _completeness, "1 where every class lies in one cluster"),
+    SILHOUETTE,
     _of_table("purity", _purity, "share of rows that are of their cluster's largest class; grows with more clusters"),
 )

@@ -82,7 +82,7 @@ class Task:
 def search(
     model: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     budget: Any = None,
     trials: int | None = None,
@@ -144,7 +144,8 @@ def search(
     )
     if kinds is not None and "kinds" in model.get_params(deep=False):
         model = clone(model).set_params(kinds=kinds)
-    task = Task(model, problem, space, chosen_metrics(metric, task_name)[0], method, trials, rule, seed)
+    main = chosen_metrics(metric, task_name, problem.labelled)[0]
+    task = Task(model, problem, space, main, method, trials, rule, seed)
     return run(task, watch, inner=inner, outer=outer if nested else False, level=level, resume=resume)
 
 
@@ -210,15 +211,17 @@ def splits_for(said: Any, problem: Problem, seed: int, what: str) -> Splits:
     try:
         if said is None:
             return make_splits(
-                "auto", problem.target, task=problem.task, folds=_fold_count(problem), groups=problem.groups,
+                "auto", problem.target, task=problem.strata, folds=_fold_count(problem), groups=problem.groups,
                 time=problem.time, seed=seed,
             )  # fmt: skip
         if problem.time is not None and isinstance(said, (int, np.integer)):
             return make_splits(
-                "time", problem.target, task=problem.task, folds=int(said), groups=problem.groups, time=problem.time,
+                "time", problem.target, task=problem.strata, folds=int(said), groups=problem.groups, time=problem.time,
                 seed=seed,
             )  # fmt: skip
-        return make_splits(said, problem.target, task=problem.task, groups=problem.groups, time=problem.time, seed=seed)
+        return make_splits(
+            said, problem.target, task=problem.strata, groups=problem.groups, time=problem.time, seed=seed
+        )
     except ValueError as error:
         raise ValueError(f"search, {what} splits: {error}") from error
 
@@ -228,7 +231,7 @@ def _fold_count(problem: Problem) -> int:
         return max(2, min(FOLDS, len(np.unique(problem.time)) - 1))
     if problem.groups is not None:
         return max(2, min(FOLDS, len(np.unique(problem.groups))))
-    present = np.bincount(problem.target) if problem.task == "classification" else np.array([problem.n_rows])
+    present = np.bincount(problem.target) if problem.strata == "classification" else np.array([problem.n_rows])
     return max(2, min(FOLDS, int(present[present > 0].min())))
 
 

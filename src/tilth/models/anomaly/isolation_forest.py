@@ -54,7 +54,7 @@ class IsolationForest(TreeModel, Detector):
         ("Liu, Ting & Zhou 2008, Isolation forest, ICDM",),
     )
     learned: ClassVar[dict[str, str]] = {**Detector.learned, "trees_": "value", "max_samples_": "int[]"}
-    usual_cut: ClassVar[Cut] = Fixed(0.5)
+    usual_cut: ClassVar[Cut] = Fixed(at=0.5)
 
     n_estimators: int = param(100, low=1, doc="Number of trees.", tune=(50, 500))
     max_samples: Any = param(

@@ -49,7 +49,7 @@ def dependence_table(table: Table, y: NDArray[Any]) -> Any:
 def _codes(column: Column) -> tuple[NDArray[Any], int]:
     if column.kind.name == "numeric":
         binned = Bins(n_bins=5)
-        column = binned.convert(column, binned.learn(column))[0]
+        column = binned.convert_column(column, binned.learn_column(column))[0]
     n = len(column.kind.levels)
     # Rare levels of a long list are pooled: their cells would be empty anyway.
     return np.minimum(column.values, MOST_LEVELS - 1), min(n, MOST_LEVELS)

@@ -44,7 +44,7 @@ class PixelVectors(Converter):
         return images
 
     @whole_or_nothing
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:  # type: ignore[override]  # images have no weights
         """Learn the shape of an image."""
         check_params(self)
         self.shape_ = [int(s) for s in self._images(X).shape[1:]]

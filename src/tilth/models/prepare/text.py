@@ -96,7 +96,7 @@ class OneHotWords(TextConverter):
     unseen: str = param("zeros", options=("zeros", "error"), doc="What a word outside the vocabulary becomes.")
 
     @whole_or_nothing
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:  # type: ignore[override]  # texts have no weights
         """Learn the vocabulary from a list of words."""
         check_params(self)
         words = self._texts(X)
@@ -164,7 +164,7 @@ class WordCounts(TextConverter):
         )
 
     @whole_or_nothing
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:  # type: ignore[override]
         """Learn the vocabulary."""
         check_params(self)
         counter = self._counter(self.vocabulary).fit(self._texts(X))
@@ -204,7 +204,7 @@ class WordVectors(TextConverter):
     min_texts: int = param(1, low=1, doc="Words in fewer texts than this are left out.")
 
     @whole_or_nothing
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:  # type: ignore[override]
         """Learn a vector for every word of the texts."""
         check_params(self)
         texts = self._texts(X)
