@@ -94,7 +94,7 @@ def fitted(cls: type[Estimator], **params: Any) -> Any:
     target: Any = None
     if issubclass(cls, Regressor):
         target = np.linspace(0.5, 4.5, len(rows))
-    elif issubclass(cls, Classifier) or getattr(cls, "needs_target", False):
+    elif issubclass(cls, Classifier) or getattr(cls, "target_need", "none") == "needed":
         target = labels(rows)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -449,7 +449,8 @@ def reachable(thing: Any, seen: dict[int, Any]) -> None:
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
         seen[id(thing)] = thing
         parts = [getattr(thing, f.name) for f in dataclasses.fields(thing)]
-        parts += list(vars(thing).values()) if hasattr(thing, "__dict__") else []
+        left_out = getattr(thing, "not_in_files", ())
+        parts += [v for k, v in vars(thing).items() if k not in left_out] if hasattr(thing, "__dict__") else []
     elif isinstance(thing, (list, tuple)):
         parts = list(thing)
     elif isinstance(thing, dict):

@@ -118,8 +118,9 @@ def _outside_range(table: Table, schema: Schema, far_only: bool) -> list[Remark]
         spec = specs.get(column.name)
         if spec is None or spec.low != spec.low or not (low[j] < spec.low or high[j] > spec.high):
             continue
-        room = (spec.high - spec.low) if far_only else 0.0
-        outside = (column.values < spec.low - room) | (column.values > spec.high + room)
+        with np.errstate(over="ignore"):
+            room = np.subtract(spec.high, spec.low) if far_only else 0.0
+            outside = (column.values < spec.low - room) | (column.values > spec.high + room)
         count = int(outside.sum())
         if count and (not far_only or spec.high > spec.low):
             text = (

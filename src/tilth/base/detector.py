@@ -27,7 +27,7 @@ class Detector(OutlierMixin, Learner):
     share of the training rows, ``threshold`` any other rule.
     """
 
-    learned: ClassVar[dict[str, str]] = {"offset_": "float[]", "calibration_": "float[c]?"}
+    learned: ClassVar[dict[str, str]] = {"offset_": "float[]", "calibration_": "float[held]?"}
     #: The cut that ``contamination="auto"`` stands for.
     usual_cut: ClassVar[Cut] = Share(share=0.1)
 

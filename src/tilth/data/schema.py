@@ -100,7 +100,7 @@ class Schema:
         if any(c.kind.name != "numeric" or c.role != "feature" or c.form == "date" for c in self.columns):
             return None
         low, high = np.array([(c.low, c.high) for c in self.columns], dtype=np.float64).reshape(-1, 2).T
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             room = np.where(high > low, high - low, np.inf)
         return low - room, high + room
 

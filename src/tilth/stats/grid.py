@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,8 @@ class GridCounts(Statistic):
     >>> counts.values, counts.counts, counts.missing
     (array([1., 2.]), array([1., 2.]), 1.0)
     """
+
+    in_files: ClassVar[bool] = False
 
     values: FloatArray
     counts: FloatArray
@@ -92,12 +94,14 @@ class GridCounts(Statistic):
         if self.values.size:
             mass += np.bincount((np.floor(self.values / width) - start).astype(np.int64), self.counts, minlength=cells)
         held = np.flatnonzero(mass)
-        self.values, self.counts = (held + start) * width, mass[held].astype(np.float64)
+        self.values, self.counts = np.asarray((held + start) * width, dtype=np.float64), mass[held].astype(np.float64)
 
     def _level(self) -> int:
         """The narrowest cells, by powers of two, of which so many hold the range."""
         span = max(self.high - self.low, np.finfo(np.float64).tiny * CELLS)
-        return max(math.ceil(math.log2(span / CELLS)), -1000)
+        size = max(abs(self.low), abs(self.high))
+        exact = math.ceil(math.log2(size)) - 50 if size > 0 else -1000  # the number of a cell must be exact
+        return max(math.ceil(math.log2(span / CELLS)), exact, -1000)
 
     def heights(self, edges: FloatArray) -> FloatArray:
         """Weight between successive edges; a cell of the grid that an edge cuts is shared by length."""

@@ -9,7 +9,6 @@ from sklearn.metrics import roc_auc_score
 from tilth import _core
 from tilth.data.datasets import make_engines
 from tilth.models.anomaly.isolation_forest import IsolationForest
-from tilth.testing import checks
 from tilth.testing.data import example
 
 
@@ -145,15 +144,6 @@ def test_a_column_named_as_target_is_left_out():
     assert np.array_equal(model.score_samples(engines), model.score_samples(without))
     assert np.array_equal(IsolationForest(n_estimators=5).fit(without).trees_.threshold, model.trees_.threshold)
     assert len(IsolationForest(n_estimators=5).fit_predict(engines, "state")) == len(engines)
-
-
-@pytest.mark.parametrize(
-    "check",
-    [c for c in checks.PREDICTOR_CHECKS if c.__name__ not in ("check_speaking", "check_saving")],
-    ids=lambda c: c.__name__,
-)
-def test_what_models_of_a_target_must_do_holds_without_one(check):
-    check(IsolationForest(n_estimators=20))
 
 
 def test_the_seed_decides():
