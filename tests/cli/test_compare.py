@@ -54,7 +54,7 @@ def test_what_cannot_be_compared(call, titanic, tmp_path):
     save(Ridge().fit(numbers, "mpg"), tmp_path / "ridge.tilth")
     code, _, err = call("compare", titanic / "nb.tilth", "ridge.tilth", "--on", titanic / "new.csv")
     assert code == Exit.USAGE
-    assert "classifiers and regressors" in err
+    assert "models of one task; got classification and regression" in err
     both = ["compare", titanic / "nb.tilth", titanic / "tree.tilth", "--on"]
     code, _, err = call(*both, titanic / "new.csv", "--metric", "nonsense")
     assert code == Exit.USAGE

@@ -215,7 +215,7 @@ def test_bad_input_is_refused_with_the_cure(people):
         fairness(NaiveBayes(), people[people["sex"] == "f"], "y", sensitive="sex", folds=3)
     with pytest.raises(ValueError, match="sensitive value for each of the 1200 rows; found 2"):
         fairness(NaiveBayes(), people, "y", sensitive={"a": [1, 2]}, folds=3)
-    with pytest.raises(TypeError, match="fairness needs classifiers or regressors"):
+    with pytest.raises(TypeError, match="fairness needs models with fit and predict"):
         fairness("model", people, "y", sensitive="sex")
     with pytest.raises(ValueError, match="sensitive value for each of the 5 answers; found 1200"):
         fairness_of(Answers(np.zeros(5, int), np.zeros(5, int), classes=np.array([0, 1])), people, "sex")

@@ -43,24 +43,33 @@ def test_purity_by_hand():
     assert metric("purity").score(weighted) == pytest.approx((2 + 4) / 8)
 
 
+def silhouettes(n):
+    """Stand-ins for the silhouettes of n rows, some of which have none: the metric reads them as the rows' scores."""
+    rng = np.random.default_rng(1)
+    return np.where(rng.random(n) < 0.1, np.nan, rng.uniform(-0.5, 1, n))
+
+
 @pytest.mark.parametrize("name", [m.name for m in METRICS])
 def test_names_of_clusters_do_not_matter_and_weights_are_repetitions(name):
     true, given = labels()
-    chosen = metric(name)
-    assert chosen.score(Answers(true, -given)) == pytest.approx(chosen.score(Answers(true, given)))
+    chosen, score = metric(name), silhouettes(len(true))
+    value = chosen.score(Answers(true, given, score=score))
+    assert chosen.score(Answers(true, -given, score=score)) == pytest.approx(value)
     times = np.random.default_rng(0).integers(1, 4, len(true))
-    repeated = Answers(np.repeat(true, times), np.repeat(given, times))
-    assert chosen.score(Answers(true, given, weight=times.astype(float))) == pytest.approx(chosen.score(repeated))
+    repeated = Answers(*(np.repeat(part, times) for part in (true, given)), score=np.repeat(score, times))
+    weighted = Answers(true, given, score=score, weight=times.astype(float))
+    assert chosen.score(weighted) == pytest.approx(chosen.score(repeated))
 
 
 @pytest.mark.parametrize("name", [m.name for m in METRICS])
 def test_intervals_are_those_of_resampled_rows(name):
     true, given = labels(400)
-    chosen, rows = metric(name), Answers(true, given)
+    score = silhouettes(400)
+    chosen, rows = metric(name), Answers(true, given, score=score)
     found = chosen.interval(rows, repeats=800)
     assert found.low < found.value < found.high
     assert found.low == pytest.approx(np.quantile(chosen._row_by_row(rows, 800, 1), 0.025), abs=0.02)
-    weighted = chosen.interval(Answers(true, given, weight=np.full(400, 2.0)), repeats=800)
+    weighted = chosen.interval(Answers(true, given, score=score, weight=np.full(400, 2.0)), repeats=800)
     assert weighted.low == pytest.approx(found.low, abs=0.03)
 
 
