@@ -19,7 +19,7 @@ from tilth.data.table import RawTable
 from tilth.models.catalogue import estimator_class
 from tilth.models.decide.coverage import Coverage
 from tilth.models.decide.inner import Inner, ask, probabilities_of
-from tilth.models.decide.wrapper import EXCUSED, Around, AroundClassifier
+from tilth.models.decide.wrapper import Around, AroundClassifier
 from tilth.params import declared, param
 from tilth.parts.conformity import (
     SetMethod,
@@ -180,7 +180,6 @@ class ConformalRegressor(Conformal, Regressor):
             "Barber, Candes, Ramdas & Tibshirani 2021, Predictive inference with the jackknife+",
         ),
     )
-    excused: ClassVar[dict[str, str]] = EXCUSED
     usual: ClassVar[str] = "LinearRegression"
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({}, {"method": "cv+", "folds": 3}, {"method": "cqr"})
 
@@ -356,7 +355,6 @@ class ConformalClassifier(Conformal, AroundClassifier):
             "Angelopoulos, Bates, Malik & Jordan 2021, Uncertainty sets for image classifiers",
         ),
     )
-    excused: ClassVar[dict[str, str]] = EXCUSED
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({}, {"folds": 3, "method": "aps"})
 
     method: str = param("lac", options=("lac", "aps", "raps"), doc="How strange a class is for a row.")
