@@ -11,7 +11,7 @@ from tilth.models.catalogue import all_estimators
 from tilth.params import params_of
 
 
-@pytest.mark.covers("EV-32")
+@pytest.mark.covers("EV-32", "SP-41")
 def test_ranges_come_from_the_declarations():
     space = space_of(GradientBoostingClassifier())
     assert space.names == [
@@ -22,6 +22,7 @@ def test_ranges_come_from_the_declarations():
     assert space["max_depth"] == Numbers("max_depth", 2, 12, whole=True)
 
 
+@pytest.mark.covers()
 @pytest.mark.parametrize(("name", "cls"), list(all_estimators().items()))
 def test_every_declared_range_is_legal(name, cls):
     legal = params_of(cls)
