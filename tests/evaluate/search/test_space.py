@@ -22,7 +22,6 @@ def test_ranges_come_from_the_declarations():
     assert space["max_depth"] == Numbers("max_depth", 2, 12, whole=True)
 
 
-@pytest.mark.covers()
 @pytest.mark.parametrize(("name", "cls"), list(all_estimators().items()))
 def test_every_declared_range_is_legal(name, cls):
     legal = params_of(cls)
