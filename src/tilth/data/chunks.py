@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,11 +43,15 @@ class Overview:
     def schema(self, kinds: Kinds = None) -> Schema:
         """Kinds from the whole source; numbers that the user calls levels cost another pass to list them."""
         wanted = listing_wanted([s.name for s in self.summaries], kinds)
-        if self.chunks and any(
-            s.name in wanted and s.form in ("number", "integer") and not s.listed for s in self.summaries
-        ):
-            return decide(self.chunks.summaries(wanted), self.named, kinds)
-        return decide(self.summaries, self.named, kinds)
+        unlisted = {s.name for s in self.summaries if s.mixed or (s.form in ("number", "integer") and not s.listed)}
+        if self.chunks is None or not unlisted.intersection(wanted):
+            schema = decide(self.summaries, self.named, kinds)
+            # Numbers in some chunks and words in others: either numbers with odd tokens, or levels to be listed.
+            mixed = {s.name for s in self.summaries if s.mixed}
+            wanted = [c.name for c in schema.columns if c.name in mixed and c.kind.name != "numeric"]
+            if self.chunks is None or not wanted:
+                return schema
+        return decide(self.chunks.summaries(wanted), self.named, kinds)
 
     def labels(self, is_classifier: bool, owner: str) -> NDArray[Any]:
         """All distinct labels (a regressor only needs to know that there are some)."""
@@ -82,6 +86,8 @@ class Chunks:
     sequence: str | None = None
     order: str | None = None
     prepare: Callable[[Sequences], Sequences] | None = None
+    #: Columns of a CSV file that hold numbers in some chunks and words in others: their cells stay as written.
+    as_text: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if self.rows < 1:
@@ -144,7 +150,10 @@ class Chunks:
         if path is None:
             yield from self._table_pieces()
         else:
-            pieces = _parquet_pieces(path, self.rows) if path.suffix == ".parquet" else _csv_pieces(path, self.rows)
+            if path.suffix == ".parquet":
+                pieces = _parquet_pieces(path, self.rows)
+            else:
+                pieces = _csv_pieces(path, self.rows, self.as_text)
             yield from ((p, None) for p in (pieces if self.sequence is None else _uncut(pieces, self.sequence)))
 
     def _table_pieces(self) -> Iterator[tuple[Any, Any]]:
@@ -177,6 +186,9 @@ class Chunks:
 
     @functools.cached_property
     def _overview(self) -> Overview:
+        return self._overview_once()
+
+    def _overview_once(self) -> Overview:
         overview = Overview(chunks=self)
         for chunk in self:
             overview.named = chunk.table.named
@@ -184,6 +196,10 @@ class Chunks:
             if chunk.target is not None and len(overview.targets) <= MOST_CLASSES:
                 values = chunk.target
                 overview.targets |= set(values.tolist() if values.dtype == object else np.unique(values).tolist())
+        mixed = frozenset(s.name for s in overview.summaries if s.mixed)
+        if mixed and not self.as_text and isinstance(self.source, (str, Path)):
+            self.as_text = mixed  # "1.50" in one chunk is then the same text in every other
+            return self._overview_once()
         return overview
 
     def overview(self) -> Overview:
@@ -249,10 +265,13 @@ def _uncut(pieces: Iterator[Any], sequence: str) -> Iterator[Any]:
 CSV_MISSING = ["", "NA", "N/A", "NaN", "nan", "?"]
 
 
-def _csv_pieces(path: Path, rows: int) -> Iterator[Any]:
+def _csv_pieces(path: Path, rows: int, as_text: Collection[str] = ()) -> Iterator[Any]:
     import pandas as pd
 
-    with pd.read_csv(path, chunksize=rows, keep_default_na=False, na_values=CSV_MISSING, low_memory=False) as reader:
+    types = dict.fromkeys(as_text, "str") or None
+    with pd.read_csv(
+        path, chunksize=rows, keep_default_na=False, na_values=CSV_MISSING, low_memory=False, dtype=types
+    ) as reader:
         yield from reader
 
 
