@@ -79,7 +79,7 @@ def test_both_at_once():
     assert REMEDIES["underfit"][0] in found.advice
 
 
-@pytest.mark.covers("BV-12")
+@pytest.mark.covers("BV-12", "SP-67")
 def test_advice_follows_the_diagnosis():
     low = diagnose(near(0.62), near(0.60), metric=ACCURACY, baseline=FLAT, reference=near(0.90))
     text = low.advice
