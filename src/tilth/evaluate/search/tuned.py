@@ -60,6 +60,7 @@ class Tuned(Around):
         "estimator_": "any", "best_params_": "dict", "best_score_": "float[]", "tries_": "list", "metric_": "str[]",
     }  # fmt: skip
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({"trials": 3, "inner": 2},)
+    contest = "the contest tunes its models itself"
 
     ranges: Any = param(
         None, doc="What to try: {'alpha': (1e-3, 10, 'log'), 'loss': ['a', 'b']}; None takes what the model declares."

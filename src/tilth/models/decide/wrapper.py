@@ -101,6 +101,7 @@ class Around(OverModels):
     weight_law: ClassVar[WeightLaw] = "importance"
     #: The estimator that None stands for.
     usual: ClassVar[str] = "LogisticRegression"
+    contest = "put around a model"
 
     estimator: Any = param(
         None, doc="The model inside: any of tilth or scikit-learn, or a pipeline; None takes a linear model."

@@ -52,6 +52,7 @@ class RankingSVM(LinearRegressorModel):
         ("Herbrich, Graepel, Obermayer 2000", "Joachims 2002, Optimizing search engines using clickthrough data"),
     )
     weight_law: ClassVar[WeightLaw] = "importance"
+    contest = "for rankings"
     excused: ClassVar[dict[str, str]] = {
         "check_regressors_train": "scores sort the rows, they do not have the scale of the target",
     }

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.base import Card, Classifier, Complexity, Recipe, Section, Traits, WeightLaw
+from tilth.base import Candidate, Card, Classifier, Complexity, Recipe, Section, Traits, WeightLaw
 from tilth.data.table import Table
 from tilth.engines.tree.grow import Growth
 from tilth.engines.tree.trees import Trees
@@ -94,6 +94,7 @@ class CART(PricedTree, TreeClassifier):
         _COST,
         _REFERENCES,
     )
+    contest = Candidate("CART tree", 70)
 
 
 @declared
@@ -113,3 +114,4 @@ class CARTRegressor(PricedTree, TreeRegressor):
         _COST,
         _REFERENCES,
     )
+    contest = Candidate("CART tree", 70)
