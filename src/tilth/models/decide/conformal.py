@@ -30,6 +30,7 @@ from tilth.parts.conformity import (
     plus_bound,
     weight_below,
 )
+from tilth.stats.folds import pairs_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,10 +71,8 @@ class Conformal(Around):
         """Pairs of rows to learn from and rows to calibrate on: one pair, or one per fold."""
         self._level(None)
         if folds is None:
-            aside = inner.held_out(self.calibration_size, self._seed(), stratify=stratify)
-            return [(np.setdiff1d(np.arange(inner.n_rows), aside), aside)]
-        part = inner.folds(folds, self._seed(), stratify=stratify)
-        return [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(int(part.max()) + 1)]
+            return [inner.held_out(self.calibration_size, self._seed(), stratify=stratify)]
+        return pairs_of(inner.folds(folds, self._seed(), stratify=stratify))
 
     def _keep(self, inner: Inner, rows: Ints, scores: Floats, fold: Ints, strata: tuple[list[Any], Ints]) -> None:
         self.calibration_scores_, self.calibration_fold_ = scores, fold

@@ -22,6 +22,7 @@ from tilth.params import declared, param
 from tilth.parts import penalties as parts
 from tilth.parts.losses import Loss, Squared
 from tilth.parts.penalties import L0, L1, Penalty
+from tilth.stats.folds import Pair, blocks_of_rows, pairs_from, pairs_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -214,15 +215,19 @@ class CrossValidatedModel(SparseRegressorModel):
         outcome = found.outcomes[-1].chosen_for(f"the path of {place + 1} strengths down to alpha = {self.alpha_:.4g}")
         return Solution(found.weights(place), outcome)
 
-    def _folds(self, problem: Problem) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-        from sklearn.model_selection import check_cv
-
+    def _folds(self, problem: Problem) -> list[Pair]:
         n = problem.design.n_rows
-        if isinstance(self.cv, int) and not 2 <= self.cv <= n:
-            raise ValueError(
-                f"{type(self).__name__}: cv must be from 2 to the number of rows, n_samples={n}; got {self.cv}."
+        owner = type(self).__name__
+        if not isinstance(self.cv, (int, np.integer)):
+            return pairs_from(
+                self.cv,
+                n,
+                problem.y,
+                needs=f"{owner}: cv must be a number of folds, a splitter or row numbers",
             )
-        return list(check_cv(self.cv).split(np.zeros((n, 1)), problem.y))
+        if not 2 <= self.cv <= n:
+            raise ValueError(f"{owner}: cv must be from 2 to the number of rows, n_samples={n}; got {self.cv}.")
+        return pairs_of(blocks_of_rows(n, int(self.cv)))
 
     def errors(self) -> pd.DataFrame:
         """One row per strength: mean squared error on rows that were not fitted, and its standard error."""
