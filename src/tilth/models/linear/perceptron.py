@@ -46,6 +46,10 @@ class Perceptron(MarginClassifier):
     (array(['no', 'no', 'no', 'yes'], dtype='<U3'), 18)
     """
 
+    silent: ClassVar[dict[str, str]] = {
+        "solver": "there is one rule of learning", "tol": "an epoch without a mistake ends the run",
+    }  # fmt: skip
+
     card: ClassVar[Card] = Card(
         "A plane that every wrong row pulls to its side.",
         Traits("classification", linear=True),
