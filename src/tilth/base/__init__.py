@@ -10,6 +10,7 @@ from tilth.base.generative import GenerativeClassifier
 from tilth.base.learner import Learner, Predictor
 from tilth.base.on_tables import OnTables
 from tilth.base.regressor import Regressor
+from tilth.base.sequences import SequenceModel
 from tilth.base.training import Training
 from tilth.base.transformer import Transformer
 from tilth.base.whole import whole_or_nothing
@@ -19,5 +20,5 @@ from tilth.params import declared, param
 __all__ = [
     "Accepts", "Assumption", "Candidate", "Card", "Classifier", "Clusterer", "Complexity", "Density", "Detector",
     "Estimator", "Explanation", "GenerativeClassifier", "Learner", "OnTables", "Predictor", "Recipe", "Regressor",
-    "Section", "Traits", "Training", "Transformer", "declared", "param", "whole_or_nothing",
+    "Section", "SequenceModel", "Traits", "Training", "Transformer", "declared", "param", "whole_or_nothing",
 ]  # fmt: skip

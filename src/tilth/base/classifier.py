@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from tilth import _core
-from tilth.base.learner import Predictor
+from tilth.base.learner import Learner, Predictor
 from tilth.base.target import Target, codes_among, encode_labels
 from tilth.params import declared
 
@@ -17,13 +17,8 @@ Array = NDArray[Any]
 
 
 @declared
-class Classifier(ClassifierMixin, Predictor):
-    """A model of classes. Subclasses give ``probabilities(table)``; labels of any type go in and come out."""
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = bool(self.modest)
-        return tags
+class Labelled(Learner):
+    """A model whose target is a label of any type: ``classes_`` holds them, the model sees their places."""
 
     def _encode_target(self, y: Target, classes: Any = None) -> Array:
         if classes is None:
@@ -36,6 +31,16 @@ class Classifier(ClassifierMixin, Predictor):
 
     def _meet_labels(self, overview: Any) -> None:
         self._encode_target(overview.labels(is_classifier=True, owner=type(self).__name__))
+
+
+@declared
+class Classifier(ClassifierMixin, Labelled, Predictor):
+    """A model of classes. Subclasses give ``probabilities(table)``; labels of any type go in and come out."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = bool(self.modest)
+        return tags
 
     def probabilities(self, table: Any) -> NDArray[np.float64]:
         """Class probabilities of typed rows."""
