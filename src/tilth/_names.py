@@ -62,6 +62,7 @@ ESTIMATORS: dict[str, str] = {
     "HBOS": "tilth.models.anomaly.hbos",
     "KMeans": "tilth.models.clustering.kmeans",
     "PCA": "tilth.models.reduction.pca",
+    "MostFrequentTagger": "tilth.models.sequences.most_frequent",
     "ThresholdClassifier": "tilth.models.decide.threshold",
     "CalibratedClassifier": "tilth.models.decide.calibrated",
     "ConformalRegressor": "tilth.models.decide.conformal",
