@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.base import Classifier, Clusterer, Density, Detector, Estimator, Predictor, Transformer
+from tilth.base.answers import answers, says
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,8 @@ class Kind:
 
 
 def _of_classifier(model: Any, X: Any) -> NDArray[Any]:
-    return np.asarray(model.predict_proba(X) if hasattr(model, "predict_proba") else model.decision_function(X))
+    outputs = answers(model, X, ("probabilities" if "probabilities" in says(model) else "scores",))
+    return np.asarray(outputs.scores if outputs.probabilities is None else outputs.probabilities)
 
 
 def _of_transformer(model: Any, X: Any) -> NDArray[Any]:

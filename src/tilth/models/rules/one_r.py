@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tilth.base import Accepts, Assumption, Card, Classifier, Complexity, Explanation, Recipe, Section, Traits
+from tilth.base import Accepts, Assumption, Card, Complexity, Explanation, Probabilistic, Recipe, Section, Traits
 from tilth.data.schema import DATE_PARTS, Schema
 from tilth.data.table import Table
 from tilth.engines.tree.one_rule import RuleStatistic, find_rules
@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 
 @declared
-class OneRClassifier(Classifier):
+class OneRClassifier(Probabilistic):
     """The single-column rule with the fewest training errors; of equally good columns the first in the table wins.
 
     >>> from tilth.data.datasets import load_weather
