@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base.answers import Need
-from tilth.base.declare import Assumption, Card, Complexity, Recipe, Section, Traits
+from tilth.base.declare import Assumption, Candidate, Card, Complexity, Recipe, Section, Traits
 from tilth.data.convert import Accepts
 from tilth.params import declared, params_of
 
@@ -24,6 +24,8 @@ class Estimator(BaseEstimator):
     #: How fitting takes parts of the data: in one pass, in rounds of passes, online, at query time, or not at all.
     fold: ClassVar[Fold] = None
     card: ClassVar[Card]
+    #: How a predictor takes part in the contest of ``tilth run``, or why it does not.
+    contest: ClassVar[Candidate | tuple[Candidate, ...] | str] = ""
     #: Fitted attributes with type and shape, such as ``{"theta_": "float[k, p]"}``; checked when a file is loaded.
     learned: ClassVar[dict[str, str]] = {}
     #: What the model says of rows, and the method that says it of rows as the model sees them.

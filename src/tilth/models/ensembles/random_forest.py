@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tilth.base import Card, Probabilistic, Regressor, Traits
+from tilth.base import Candidate, Card, Probabilistic, Regressor, Traits
 from tilth.base.answers import Need
 from tilth.base.target import class_weights
 from tilth.engines.tree.forest import OutOfBag
@@ -44,6 +44,7 @@ class RandomForestClassifier(ForestModel, Probabilistic):
         COMPLEXITY,
         REFERENCES,
     )
+    contest = Candidate("Random forest", 90, turn=2)
     learned: ClassVar[dict[str, str]] = {**ForestModel.learned, "oob_decision_function_": "float[n, k]?"}
     not_in_files: ClassVar[tuple[str, ...]] = ("oob_decision_function_",)  # one line per training row
 
@@ -92,6 +93,7 @@ class RandomForestRegressor(ForestModel, Regressor):
         COMPLEXITY,
         (*REFERENCES, "Zhang, Zimmerman, Nettleton & Nordman 2020, Random forest prediction intervals"),
     )
+    contest = Candidate("Random forest", 90, turn=2)
     learned: ClassVar[dict[str, str]] = {
         **ForestModel.learned,
         "oob_prediction_": "any",
