@@ -97,12 +97,9 @@ def answers(model: Any, X: Any, need: Collection[Need] | None = None, *, level: 
     if type(model) is Pipeline and not isinstance(model.steps[-1][1], str | None):
         rows = X if len(model.steps) == 1 else model[:-1].transform(X)
         return answers(model.steps[-1][1], rows, wanted, level=level)
-    parts: dict[Any, Any]
-    if isinstance(model, Estimator):
-        parts = model.outputs(X, wanted, level)
-    else:
-        parts = {n: _foreign(model, X, n) for n in wanted}
-    return Outputs(**parts, classes=getattr(model, "classes_", None) if "transformed" not in wanted else None)
+    ours = isinstance(model, Estimator)
+    parts = model.outputs(X, wanted, level) if ours else {n: _foreign(model, X, n) for n in wanted}
+    return Outputs(**cast(dict[str, Any], parts), classes=getattr(model, "classes_", None))
 
 
 def offered(need: Need) -> Callable[[F], F]:

@@ -14,6 +14,8 @@ from tilth.data.convert import Accepts
 from tilth.params import declared, params_of
 
 Fold = Literal["once", "rounds", "online", "query"] | None
+#: What a weight of 2 means: the row given twice; a row that counts double; a row that counts double where it is drawn.
+WeightLaw = Literal["repeat", "importance", "drawn", "none"]
 
 
 @declared
@@ -30,6 +32,8 @@ class Estimator(BaseEstimator):
     learned: ClassVar[dict[str, str]] = {}
     #: What the model says of rows, and the method that says it of rows as the model sees them.
     hooks: ClassVar[dict[Need, str]] = {}
+    #: What weights of rows mean to the model; "none" for a model whose ``fit`` has no use for them.
+    weight_law: ClassVar[WeightLaw] = "repeat"
     #: Parameters under which the common checks run, and checks a class is excused from, each with its reason.
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({},)
     excused: ClassVar[dict[str, str]] = {}
@@ -54,6 +58,10 @@ class Estimator(BaseEstimator):
     def complexity(self) -> Complexity:
         """Cost of fitting and predicting."""
         return type(self).card.complexity
+
+    def law_of_weights(self) -> WeightLaw:
+        """What weights of rows mean to the model with these parameters."""
+        return type(self).weight_law
 
     def recipe(self) -> Recipe:
         """Data + model + cost + optimiser."""

@@ -159,9 +159,8 @@ class Answerer:
         if outputs.intervals is not None:
             out["low"], out["high"] = outputs.intervals.T
         if outputs.sets is not None:
-            sets = [
-                [label for label, inside in zip(outputs.classes, row, strict=True) if inside] for row in outputs.sets
-            ]
+            classes = self.model.classes_.tolist()
+            sets = [[label for label, inside in zip(classes, row, strict=True) if inside] for row in outputs.sets]
             out["set"] = ["|".join(map(str, labels)) for labels in sets]
             out["unsure"] = [len(labels) != 1 for labels in sets]
         if outputs.scores is not None:

@@ -160,7 +160,7 @@ class Subject:
         return np.concatenate(parts)
 
     def _outputs(self, rows: Any) -> Floats:
-        need = _NEEDS[self.says]
+        need: Need = _NEEDS[self.says]
         amounts = getattr(answers(self.model, rows, (need,)), need)
         if self.says == "answer":
             amounts = np.asarray(amounts)[:, None] == self._known()
@@ -216,7 +216,8 @@ class Subject:
                     warnings.simplefilter("ignore", TilthWarning)
                 outputs = answers(self.model, rows, wanted[:1] if needs == "answer" else wanted)
             if outputs.probabilities is not None:  # asked once: what is measured does not look at the choice
-                outputs = replace(outputs, prediction=outputs.classes[outputs.probabilities.argmax(axis=1)])
+                likely = self.model.classes_[outputs.probabilities.argmax(axis=1)]
+                outputs = replace(outputs, prediction=likely)
             parts.append(against(problem, np.arange(len(target)), outputs))
         return Answers.join(parts)
 

@@ -13,7 +13,7 @@ from tilth.base.answers import Need, says
 from tilth.data.table import RawTable
 from tilth.errors import warn_model
 from tilth.models.decide.inner import Inner
-from tilth.models.decide.wrapper import EXCUSED, AroundClassifier
+from tilth.models.decide.wrapper import AroundClassifier
 from tilth.params import declared, param
 from tilth.parts.thresholds import (
     AT_MOST,
@@ -84,7 +84,6 @@ class ThresholdClassifier(AroundClassifier):
         "costs_": "float[k, k]?",
     }
     excused: ClassVar[dict[str, str]] = {
-        **EXCUSED,
         "check_probabilities": "a threshold is there to answer otherwise than the largest probability",
     }
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({"folds": 3},)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from tilth.base import Accepts, Classifier, Predictor, Probabilistic, whole_or_nothing
+from tilth.base import Accepts, Classifier, Predictor, Probabilistic, WeightLaw, whole_or_nothing
 from tilth.base.answers import says
 from tilth.base.training import Training
 from tilth.data.convert import Plan
@@ -20,14 +20,6 @@ from tilth.models.decide.inner import Inner, class_scores, require_inner
 from tilth.params import declared, param
 
 Floats = NDArray[np.float64]
-
-FOLD_WEIGHTS = "a row that is given twice may come into two folds, a row of weight 2 may not"
-#: Why the models of this chapter are excused from some of the common checks.
-EXCUSED: dict[str, str] = {
-    "check_weights": FOLD_WEIGHTS,
-    "check_sample_weight_equivalence_on_dense_data": FOLD_WEIGHTS,
-    "check_sample_weight_equivalence_on_sparse_data": FOLD_WEIGHTS,
-}
 
 
 @declared
@@ -104,7 +96,7 @@ class OverModels(Predictor):
 class Around(OverModels):
     """A model around another one."""
 
-    excused: ClassVar[dict[str, str]] = EXCUSED
+    weight_law: ClassVar[WeightLaw] = "importance"
     #: The estimator that None stands for.
     usual: ClassVar[str] = "LogisticRegression"
     contest = "put around a model"

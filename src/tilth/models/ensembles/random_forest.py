@@ -150,6 +150,7 @@ class RandomForestRegressor(ForestModel, Regressor):
 
     def intervals(self, table: Any, level: float | None = None) -> Floats:
         """Low and high of typed rows, n x 2."""
+        assert self.oob_errors_ is not None
         share = 0.9 if level is None else level
         ends = np.interp([(1 - share) / 2, (1 + share) / 2], np.linspace(0, 1, ERROR_PLACES), self.oob_errors_)
         return np.asarray(self.values(table)[:, None] + ends)
