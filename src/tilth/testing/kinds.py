@@ -23,7 +23,8 @@ from tilth.base import (
     Predictor,
     Transformer,
 )
-from tilth.base.answers import answers, says
+from tilth.base.answers import answers as all_answers
+from tilth.base.answers import says
 from tilth.testing.data import Example, example, images, texts
 from tilth.testing.support import quiet
 
@@ -59,7 +60,7 @@ def _learns(fold: str) -> Callable[[Any], bool]:
 
 
 def _of_classifier(model: Any, X: Any) -> NDArray[Any]:
-    outputs = answers(model, X, ("probabilities" if "probabilities" in says(model) else "scores",))
+    outputs = all_answers(model, X, ("probabilities" if "probabilities" in says(model) else "scores",))
     return np.asarray(outputs.scores if outputs.probabilities is None else outputs.probabilities)
 
 
