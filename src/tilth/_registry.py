@@ -214,6 +214,7 @@ STORED: dict[str, str] = {
     "SCAD": "tilth.parts.penalties",
     "Schema": "tilth.data.schema",
     "SelectKinds": "tilth.data.steps",
+    "Sequences": "tilth.data.sequences",
     "Share": "tilth.parts.cuts",
     "Sigma": "tilth.parts.cuts",
     "SigmoidLoss": "tilth.parts.class_losses",

@@ -68,10 +68,14 @@ def test_leave_one_out_makes_as_many_models_as_rows():
     assert sorted(int(s.test[0]) for s in found) == list(range(12))
 
 
-@pytest.mark.covers("EV-08")
+@pytest.mark.covers("EV-08", "U-02")
 def test_repeated_random_splits():
     found = make_splits("random", np.array([0, 1] * 50), repeats=7, test_size=0.3)
     assert len(found) == 7
+    assert {(len(s.train), len(s.test)) for s in found} == {(70, 30)}
+    again, other = (make_splits("random", np.array([0, 1] * 50), repeats=7, test_size=0.3, seed=s) for s in (0, 1))
+    assert all((a.test == b.test).all() for a, b in zip(found, again, strict=True))
+    assert not any(np.array_equal(np.sort(a.test), np.sort(b.test)) for a, b in zip(found, other, strict=True))
     assert not found.tested_once
     disjoint(found)
     assert len({tuple(s.test) for s in found}) == 7

@@ -7,7 +7,7 @@ gives float64 numbers (NaN = missing) and int32 codes (-1 = missing, -2 = unseen
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -211,6 +211,11 @@ class RawColumn:
     levels: list[Any] = field(default_factory=list)
     ordered: bool = False
 
+    def labels(self) -> NDArray[Any]:
+        """Values as they were given: numbers, dates, or levels with None for missing."""
+        coded = self.form in ("text", "level", "boolean")
+        return np.array([*self.levels, None], dtype=object)[self.values] if coded else self.values
+
     def typed(self, spec: ColumnSpec) -> NDArray[Any]:
         """Values for the kind in ``spec``: float64, or int32 codes with -2 for a level the spec does not know."""
         if spec.kind.name == "numeric":
@@ -228,15 +233,22 @@ class RawColumn:
             return np.asarray(self.values, dtype=np.float64)
         if self.form == "date":
             raise SchemaError(f"Column {self.name!r} holds dates where numbers are needed.")
-        parsed = [parse_number(v) for v in self.levels]
-        bad = [str(v) for v, p in zip(self.levels, parsed, strict=True) if p is None]
-        if bad:
+        numbers = np.array([*map(parse_number, self.levels), None], dtype=np.float64)[self.values]
+        odd = self.odd_tokens(spec)
+        if odd and sum(odd.values()) >= np.count_nonzero(~np.isnan(numbers)):
             raise SchemaError(
-                f"Column {self.name!r} is numeric, but {len(bad)} of its values do not read as numbers, "
-                f"such as {bad[0]!r}. Clean them, or say kinds={{{self.name!r}: 'nominal'}} when fitting."
+                f"Column {self.name!r} is numeric, but {len(odd)} of its values do not read as numbers, "
+                f"such as {next(iter(odd))!r}. Clean them, or say kinds={{{self.name!r}: 'nominal'}} when fitting."
             )
-        lookup = np.array([*(p for p in parsed), np.nan], dtype=np.float64)
-        return lookup[self.values]
+        return numbers
+
+    def odd_tokens(self, spec: ColumnSpec) -> dict[str, int]:
+        """Texts where ``spec`` has numbers that are neither numbers nor known to stand for none, with their counts."""
+        if spec.kind.name != "numeric" or self.form not in ("text", "level"):
+            return {}
+        odd = [i for i, v in enumerate(self.levels) if parse_number(v) is None and str(v) not in spec.tokens]
+        cells = np.bincount(self.values[np.isin(self.values, odd)], minlength=len(self.levels)) if odd else ()
+        return {str(self.levels[i]): int(cells[i]) for i in odd if cells[i]}
 
 
 @dataclass
@@ -275,6 +287,18 @@ class RawTable:
         """The table less one column."""
         self.column(name)
         return RawTable([c for c in self.columns if c.name != name], self.n_rows, self.named, None, self.native)
+
+    def rows(self, index: NDArray[Any] | slice) -> RawTable:
+        """The table of these rows."""
+        matrix = None if self.matrix is None else self.matrix[index]
+        columns = [
+            replace(
+                c, values=matrix[:, j] if matrix is not None and c.values.dtype == matrix.dtype else c.values[index]
+            )
+            for j, c in enumerate(self.columns)
+        ]
+        n_rows = len(range(self.n_rows)[index]) if isinstance(index, slice) else len(index)
+        return replace(self, columns=columns, n_rows=n_rows, matrix=matrix)
 
     def typed(self, schema: Schema) -> Table:
         """Typed columns, in the order of ``schema`` and without the columns set aside."""

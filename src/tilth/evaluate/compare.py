@@ -174,11 +174,6 @@ class Comparison(Scores):
         return {**super().to_dict(), "best": self.best, "ties": self.ties, "simplest": self.simplest,
                 "ranking": self.ranking}  # fmt: skip
 
-    def __str__(self) -> str:
-        return f"{self.verdict()}\n\n{self.short_frame().to_string(index=False)}"
-
-    __repr__ = __str__
-
 
 def _last(value: float) -> float:
     """NaN after all numbers."""

@@ -19,6 +19,7 @@ from scipy.special import ndtri
 from tilth.base import Section
 from tilth.base.columns import take_rows
 from tilth.base.declare import Light
+from tilth.base.result import Result
 from tilth.data.infer import Kinds, infer
 from tilth.data.reading import read
 from tilth.data.table import RawTable
@@ -70,7 +71,7 @@ class Segment:
 
 
 @dataclass(frozen=True, eq=False)
-class Segments:
+class Segments(Result):
     """Regions in which the model is worse than elsewhere, worst first; none is an answer, too."""
 
     tried: tuple[Segment, ...]
@@ -161,8 +162,6 @@ class Segments:
         if not self.tried:
             return self.verdict()
         return f"{self.verdict()}\n{self.frame().to_string(index=False, float_format=lambda v: f'{v:.3f}')}"
-
-    __repr__ = __str__
 
 
 def segments(

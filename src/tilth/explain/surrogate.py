@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tilth.base import Section
 from tilth.base.columns import take_rows
+from tilth.base.result import Result
 from tilth.base.target import encode_labels
 from tilth.data.table import RawTable
 from tilth.evaluate.answers import Answers
@@ -30,7 +31,7 @@ GOOD, POOR = 0.9, 0.7
 
 
 @dataclass(eq=False)
-class Surrogate:
+class Surrogate(Result):
     """A small tree fitted to a model's answers.
 
     ``fidelity`` is measured on rows the tree has not seen: the share of equal answers, or R2 for numbers. ``single``
@@ -107,8 +108,6 @@ class Surrogate:
 
     def __str__(self) -> str:
         return f"{self.verdict()}\n\n{self.rules()}"
-
-    __repr__ = __str__
 
 
 def surrogate(

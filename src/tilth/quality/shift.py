@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from tilth.base.result import Result
 from tilth.data.infer import Kinds
 from tilth.data.kinds import level_key
 from tilth.quality.column import ColumnView
@@ -33,8 +34,10 @@ AREA_MATTERS = 0.6
 
 
 @dataclass(frozen=True)
-class Shift:
+class Shift(Result):
     """Comparison of two tables: ``columns`` holds a test per column, ``auc`` how well a classifier tells them apart."""
+
+    heading: ClassVar[str] = "Against the reference table"
 
     columns: pd.DataFrame
     auc: float
@@ -56,10 +59,22 @@ class Shift:
             "findings": [f.to_dict() for f in self.findings],
         }
 
-    def __str__(self) -> str:
-        head = f"{len(self.shifted)} of {len(self.columns)} columns shifted; a classifier tells the tables apart"
-        head += f" with AUC {self.auc:.3f}"
-        return "\n".join([head, *(f"  {f}" for f in self.findings)])
+    def verdict(self) -> str:
+        """How many columns shifted, and how well the tables can be told apart."""
+        shifted = f"{len(self.shifted)} of {len(self.columns)} columns shifted"
+        return f"{shifted}; a classifier tells the tables apart with AUC {self.auc:.3f}"
+
+    def frame(self) -> pd.DataFrame:
+        """The test of each column."""
+        return self.columns
+
+    def remarks(self) -> list[str]:
+        """The findings."""
+        return [f"  {f}" for f in self.findings]
+
+    def shown(self) -> pd.DataFrame:
+        """No table: the findings name the columns that shifted."""
+        return self.columns.head(0)
 
 
 def compare_tables(reference: Any, new: Any, *, kinds: Kinds = None) -> Shift:

@@ -181,7 +181,7 @@ def test_many_classes_as_good_as_scikit_learns():
     assert len(ours.maps_) == 3
 
 
-@pytest.mark.covers("S-17")
+@pytest.mark.covers("S-17", "SP-44")
 def test_distances_become_probabilities_on_request():
     X, y = doubled(400, 8)
     assert not hasattr(LinearSVC(), "predict_proba")
