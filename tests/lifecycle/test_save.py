@@ -16,6 +16,7 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.linear_model import LogisticRegression
 
 import tilth
+from tilth._registry import STORED
 from tilth.base import Classifier, Estimator, Regressor
 from tilth.data.chunks import chunks
 from tilth.data.convert import Plan
@@ -29,15 +30,17 @@ from tilth.lifecycle.encode import Decoder, Encoder
 from tilth.lifecycle.save import describe_file, load, save
 from tilth.lifecycle.snapshot import ROWS, probe, replay
 from tilth.lifecycle.state import check_state
-from tilth.lifecycle.values import VALUES, field_types, is_value, value_class
+from tilth.lifecycle.values import field_types, is_value, value_class
 from tilth.models import prepare
 from tilth.models.catalogue import all_estimators
 from tilth.models.prepare.base import Preparation
 from tilth.models.prepare.images import PixelVectors
 from tilth.models.prepare.text import Converter, TextConverter
 from tilth.params import declared, param
+from tilth.parts.families import Family
+from tilth.parts.part import Part
+from tilth.parts.smoothing import Laplace
 from tilth.stats import Counts, Gram, Histogram, Moments, QuantileSketch, ValueCounts
-from tilth.stats.statistic import Statistic
 
 ESTIMATORS = all_estimators()
 
@@ -471,20 +474,36 @@ def test_every_value_of_a_fitted_model_is_in_the_table(name):
         assert any(isinstance(v, Schema) for v in seen.values()) or issubclass(ESTIMATORS[name], Converter)
 
 
-def test_every_step_statistic_and_part_is_in_the_table():
-    from tilth.parts.part import Part
+#: Parts that hold functions of the user's, which files do not store, and those that follow from other values.
+NOT_STORED = {"CustomLoss", *(cls.__name__ for cls in subclasses(Family))}
 
-    for base in (Step, Statistic, Part):
+
+def test_every_step_and_part_is_marked():
+    for base in (Step, Part):
         for cls in subclasses(base):
             ours = cls.__module__.startswith("tilth.") and not issubclass(cls, Estimator)
             abstract = any(not issubclass(c, Estimator) for c in cls.__subclasses__())
-            # A dataclass with slots leaves the class it replaced behind; only the one its module holds counts.
-            stored = getattr(cls, "in_files", True)
-            if ours and stored and not abstract and getattr(sys.modules[cls.__module__], cls.__name__, None) is cls:
-                assert VALUES.get(cls.__name__) == f"{cls.__module__}:{cls.__name__}"
+            if ours and not abstract and cls.__name__ not in NOT_STORED:
+                assert STORED.get(cls.__name__) == cls.__module__
 
 
-@pytest.mark.parametrize("name", VALUES)
+def test_a_class_without_a_mark_of_its_own_is_not_stored():
+    class Louder(Laplace):
+        pass
+
+    assert is_value(Laplace())
+    assert not is_value(Louder())
+    with pytest.raises(ModelFileError, match="does not know"):
+        value_class("Louder")
+
+
+def test_a_name_in_the_registry_is_not_enough(monkeypatch):
+    monkeypatch.setitem(STORED, "Popen", "subprocess")
+    with pytest.raises(ModelFileError, match="does not know"):
+        value_class("Popen")
+
+
+@pytest.mark.parametrize("name", STORED)
 def test_values_say_the_types_of_their_fields(name):
     cls = value_class(name)
     assert set(field_types(cls)) == {f.name for f in dataclasses.fields(cls)}
