@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from tilth.base.answers import Need, offered
 from tilth.base.classifier import Labelled
 from tilth.base.target import check_weight, one_dimensional, split_target
 from tilth.base.training import TargetNeed, Training
@@ -27,11 +27,6 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 
-def _has(hook: str) -> Any:
-    """A method that only models with this hook have."""
-    return available_if(lambda model: getattr(type(model), hook) is not getattr(SequenceModel, hook))
-
-
 @declared
 class SequenceModel(Labelled):
     """A model of sequences, which come in any form that :func:`tilth.read_sequences` takes.
@@ -43,6 +38,7 @@ class SequenceModel(Labelled):
     """
 
     target_need: ClassVar[TargetNeed] = "needed"
+    hooks: ClassVar[dict[Need, str]] = {"prediction": "labels", "probabilities": "marginals", "scores": "log_likelihood"}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -145,21 +141,33 @@ class SequenceModel(Labelled):
         sequences = read_sequences(X, lengths=lengths)
         return sequences.with_steps(self._table(sequences))
 
+    def says(self) -> tuple[Need, ...]:
+        """Marginals and log-probabilities only where the class has them."""
+        own = type(self)
+        return tuple(
+            need for need, hook in self.hooks.items()
+            if need == "prediction" or getattr(own, hook) is not getattr(SequenceModel, hook)
+        )  # fmt: skip
+
+    def labels(self, sequences: Sequences) -> Array:
+        """Labels of all steps, one sequence after the other; states where there are no labels."""
+        return self._named(self.paths(sequences))
+
     def _named(self, codes: Array) -> Array:
         return cast(Array, self.classes_[codes]) if hasattr(self, "classes_") else codes
 
     def predict(self, X: Any, lengths: Any = None) -> list[Array]:
         """The best path: an array of labels for each sequence, one label for each step."""
         sequences = self._rows(X, lengths)
-        return sequences.split(self._named(self.paths(sequences)))
+        return sequences.split(self.labels(sequences))
 
-    @_has("marginals")
+    @offered("probabilities")
     def predict_marginals(self, X: Any, lengths: Any = None) -> list[Floats]:
         """p(label of a step | the whole sequence): for each sequence an array of steps x labels, as in ``classes_``."""
         sequences = self._rows(X, lengths)
         return sequences.split(self.marginals(sequences))
 
-    @_has("log_likelihood")
+    @offered("scores")
     def score_samples(self, X: Any, lengths: Any = None) -> Floats:
         """Log-probability of each sequence."""
         return self.log_likelihood(self._rows(X, lengths))
