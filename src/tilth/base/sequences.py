@@ -38,7 +38,11 @@ class SequenceModel(Labelled):
     """
 
     target_need: ClassVar[TargetNeed] = "needed"
-    hooks: ClassVar[dict[Need, str]] = {"prediction": "labels", "probabilities": "marginals", "scores": "log_likelihood"}
+    hooks: ClassVar[dict[Need, str]] = {
+        "prediction": "labels",
+        "probabilities": "marginals",
+        "scores": "log_likelihood",
+    }
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
