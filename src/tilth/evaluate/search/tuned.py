@@ -30,7 +30,7 @@ from tilth.evaluate.table import chosen_metrics
 from tilth.models.decide.inner import Inner, ask, decisions_of, probabilities_of
 from tilth.models.decide.wrapper import EXCUSED, Around, if_probable
 from tilth.params import declared, param
-from tilth.quality.finding import plain
+from tilth.words import plain
 
 if TYPE_CHECKING:
     import pandas as pd
