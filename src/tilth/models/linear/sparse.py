@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from tilth.base import Assumption, Candidate, Card, Complexity, Section, Traits
+from tilth.base import Assumption, Candidate, Card, Complexity, Section, Traits, WeightLaw
 from tilth.engines.linear.design import Terms
 from tilth.engines.linear.path import Path, path, strengths_of
 from tilth.engines.linear.problem import Problem, Solution
@@ -172,11 +172,7 @@ class CrossValidatedModel(SparseRegressorModel):
         **LEARNED, "alpha_": "float[]", "l1_ratio_": "float[]", "alphas_": "float[s]", "mse_path_": "float[s, f]",
     }  # fmt: skip
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({"alphas": 8, "cv": 3},)
-    excused: ClassVar[dict[str, str]] = {
-        "check_weights": "a row that is given twice may come into two folds, a row of weight 2 may not",
-        "check_sample_weight_equivalence_on_dense_data": "a row given twice may come into two folds",
-        "check_sample_weight_equivalence_on_sparse_data": "a row given twice may come into two folds",
-    }
+    weight_law: ClassVar[WeightLaw] = "importance"
 
     alphas: Any = param(100, doc="Strengths to try: a list, or how many, from the strongest that matters.")
     eps: float = param(1e-3, low=0, high=1, low_open=True, doc="The weakest strength, as a share of the strongest.")
