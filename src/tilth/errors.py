@@ -43,6 +43,7 @@ CODES = {
     "W103": "columns that the model was not trained on were ignored",
     "W105": "integer codes give a nominal column an order it does not have",
     "W107": "an array without names was given to a model trained on named columns",
+    "W108": "text in a column of numbers was taken as missing",
     "W106": "equal values kept the bins from holding equal counts",
     "W201": "a combination of value and class never occurred: its probability is zero",
     "W202": "a column with a single value was left out of the model",

@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from tilth import load
 from tilth.cli.exits import Exit
 
 
@@ -64,3 +65,13 @@ def test_control_c_while_waiting_for_input_ends_with_130(environment, tmp_path):
     assert process.returncode == Exit.INTERRUPTED
     assert "interrupted" in err
     assert "Traceback" not in err
+
+
+def test_a_file_of_numbers_with_odd_tokens_is_learned_as_numbers(call, tmp_path):
+    cells = [f"{30 + i % 40}.5,{'yes' if i % 40 > 19 else 'no'}" for i in range(120)]
+    cells[5], cells[50] = "on request,no", "n.a.,no"
+    (tmp_path / "t.csv").write_text("\n".join(["price,y", *cells, ""]))
+    words = ["--budget", "none", "--trials", 1, "--models", "CART"]
+    code, _, err = call("run", str(tmp_path / "t.csv"), "-t", "y", *words, "--out", str(tmp_path / "out"))
+    assert code == Exit.OK, err
+    assert load(tmp_path / "out" / "model.tilth").schema_["price"].tokens == ("on request", "n.a.")

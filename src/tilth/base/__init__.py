@@ -2,7 +2,7 @@
 
 from tilth.base.classifier import Classifier
 from tilth.base.clusterer import Clusterer
-from tilth.base.declare import Assumption, Card, Complexity, Explanation, Recipe, Section, Traits
+from tilth.base.declare import Assumption, Candidate, Card, Complexity, Explanation, Recipe, Section, Traits
 from tilth.base.density import Density
 from tilth.base.detector import Detector
 from tilth.base.estimator import Estimator
@@ -17,7 +17,7 @@ from tilth.data.convert import Accepts
 from tilth.params import declared, param
 
 __all__ = [
-    "Accepts", "Assumption", "Card", "Classifier", "Clusterer", "Complexity", "Density", "Detector", "Estimator",
-    "Explanation", "GenerativeClassifier", "Learner", "OnTables", "Predictor", "Recipe", "Regressor", "Section",
-    "Traits", "Training", "Transformer", "declared", "param", "whole_or_nothing",
+    "Accepts", "Assumption", "Candidate", "Card", "Classifier", "Clusterer", "Complexity", "Density", "Detector",
+    "Estimator", "Explanation", "GenerativeClassifier", "Learner", "OnTables", "Predictor", "Recipe", "Regressor",
+    "Section", "Traits", "Training", "Transformer", "declared", "param", "whole_or_nothing",
 ]  # fmt: skip

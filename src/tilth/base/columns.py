@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +83,7 @@ def examine(table: Table, raw: RawTable | None, schema: Schema, far_only: bool) 
 
     ``raw`` is where the table was read from, to quote an unseen level; a table of numbers alone needs none.
     """
-    remarks = [] if raw is None else _unseen_levels(table, raw)
+    remarks = [] if raw is None else [*_unseen_levels(table, raw), *_odd_tokens(raw, schema)]
     return remarks + _outside_range(table, schema, far_only)
 
 
@@ -97,6 +98,16 @@ def _unseen_levels(table: Table, raw: RawTable) -> list[Remark]:
             text = f"{rows} a level of {column.name!r} that training did not have, such as {example!r}"
             remarks.append(Remark("W101", column.name, len(where), text))
     return remarks
+
+
+def _odd_tokens(raw: RawTable, schema: Schema) -> Iterator[Remark]:
+    for column, spec in zip(raw.columns, schema.columns, strict=False):
+        odd = column.odd_tokens(spec) if column.form == "text" and spec.role == "feature" else {}
+        if odd:
+            cells = sum(odd.values())
+            rows = f"{cells} row{'s hold' if cells > 1 else ' holds'}"
+            text = f"{rows} text in the column of numbers {column.name!r}, such as {next(iter(odd))!r}"
+            yield Remark("W108", column.name, cells, text)
 
 
 def _outside_range(table: Table, schema: Schema, far_only: bool) -> list[Remark]:

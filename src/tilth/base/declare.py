@@ -76,6 +76,27 @@ class Card:
 
 
 @dataclass(frozen=True)
+class Candidate:
+    """How an estimator takes part in the contest of ``tilth run``.
+
+    ``place`` orders the models from simple to complex (0 is the simplest), which is also the order of trying; ``turn``
+    overrides the order: -1 is tried before all others, 1 and more after all others. ``ranges`` is what a search tries:
+    None what the class declares, ``{}`` nothing. A ``baseline`` is scored as it is. The model is left out below
+    ``from_rows`` rows, from ``below_rows`` on, and where the target is not what ``target`` says.
+    """
+
+    name: str
+    place: int
+    params: Mapping[str, Any] = field(default_factory=dict)
+    ranges: Mapping[str, Any] | None = None
+    baseline: bool = False
+    turn: int = 0
+    from_rows: int = 0
+    below_rows: int | None = None
+    target: Literal["any", "counts", "positive"] = "any"
+
+
+@dataclass(frozen=True)
 class Recipe:
     """An algorithm as data + model + cost + optimiser, each replaceable by the parameter named in brackets."""
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, cast
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from tilth.base.declare import Assumption, Card, Complexity, Recipe, Section, Traits
+from tilth.base.declare import Assumption, Candidate, Card, Complexity, Recipe, Section, Traits
 from tilth.data.convert import Accepts
 from tilth.params import declared, params_of
 
@@ -22,6 +22,8 @@ class Estimator(BaseEstimator):
     #: How fitting takes parts of the data: in one pass, in rounds of passes, online, at query time, or not at all.
     fold: ClassVar[Fold] = None
     card: ClassVar[Card]
+    #: How a predictor takes part in the contest of ``tilth run``, or why it does not.
+    contest: ClassVar[Candidate | tuple[Candidate, ...] | str] = ""
     #: Fitted attributes with type and shape, such as ``{"theta_": "float[k, p]"}``; checked when a file is loaded.
     learned: ClassVar[dict[str, str]] = {}
     #: Parameters under which the common checks run, and checks a class is excused from, each with its reason.

@@ -150,9 +150,11 @@ class OnTables(Estimator):
         """New rows in the user's own columns; remarks about them become warnings."""
         table, remarks = self._examined(X, far_only=True)
         for remark in remarks if warn and self.looks_at_rows else ():
-            unseen = "; it counts as missing" if self.accepts.missing else "; it counts as none of the known levels"
-            handled = unseen if remark.code == "W101" else "; the answer is an extrapolation"
-            warn_data(remark.code, f"{type(self).__name__}: {remark.text}{handled}.")
+            unseen = "it counts as missing" if self.accepts.missing else "it counts as none of the known levels"
+            handled = {"W101": unseen, "W108": "it counts as missing"}.get(
+                remark.code, "the answer is an extrapolation"
+            )
+            warn_data(remark.code, f"{type(self).__name__}: {remark.text}; {handled}.")
         return table
 
     def _examined(self, X: Any, far_only: bool) -> tuple[Table, list[Remark]]:

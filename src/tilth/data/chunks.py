@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,11 +41,15 @@ class Overview:
     def schema(self, kinds: Kinds = None) -> Schema:
         """Kinds from the whole source; numbers that the user calls levels cost another pass to list them."""
         wanted = listing_wanted([s.name for s in self.summaries], kinds)
-        if self.chunks and any(
-            s.name in wanted and s.form in ("number", "integer") and not s.listed for s in self.summaries
-        ):
-            return decide(self.chunks.summaries(wanted), self.named, kinds)
-        return decide(self.summaries, self.named, kinds)
+        unlisted = {s.name for s in self.summaries if s.mixed or (s.form in ("number", "integer") and not s.listed)}
+        if self.chunks is None or not unlisted.intersection(wanted):
+            schema = decide(self.summaries, self.named, kinds)
+            # Numbers in some chunks and words in others: either numbers with odd tokens, or levels to be listed.
+            mixed = {s.name for s in self.summaries if s.mixed}
+            wanted = [c.name for c in schema.columns if c.name in mixed and c.kind.name != "numeric"]
+            if self.chunks is None or not wanted:
+                return schema
+        return decide(self.chunks.summaries(wanted), self.named, kinds)
 
     def labels(self, is_classifier: bool, owner: str) -> NDArray[Any]:
         """All distinct labels (a regressor only needs to know that there are some)."""
@@ -73,6 +77,8 @@ class Chunks:
     weight: str | None = None
     rows: int = CHUNK_ROWS
     y: Any = None
+    #: Columns of a CSV file that hold numbers in some chunks and words in others: their cells stay as written.
+    as_text: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if self.rows < 1:
@@ -100,7 +106,7 @@ class Chunks:
         elif path.suffix == ".parquet":
             yield from ((p, None) for p in _parquet_pieces(path, self.rows))
         else:
-            yield from ((p, None) for p in _csv_pieces(path, self.rows))
+            yield from ((p, None) for p in _csv_pieces(path, self.rows, self.as_text))
 
     def _table_pieces(self) -> Iterator[tuple[Any, Any]]:
         source = self.source
@@ -123,6 +129,9 @@ class Chunks:
 
     @functools.cached_property
     def _overview(self) -> Overview:
+        return self._overview_once()
+
+    def _overview_once(self) -> Overview:
         overview = Overview(chunks=self)
         for chunk in self:
             overview.named = chunk.table.named
@@ -130,6 +139,10 @@ class Chunks:
             if chunk.target is not None and len(overview.targets) <= MOST_CLASSES:
                 values = chunk.target
                 overview.targets |= set(values.tolist() if values.dtype == object else np.unique(values).tolist())
+        mixed = frozenset(s.name for s in overview.summaries if s.mixed)
+        if mixed and not self.as_text and isinstance(self.source, (str, Path)):
+            self.as_text = mixed  # "1.50" in one chunk is then the same text in every other
+            return self._overview_once()
         return overview
 
     def overview(self) -> Overview:
@@ -171,10 +184,13 @@ def chunks(
 CSV_MISSING = ["", "NA", "N/A", "NaN", "nan", "?"]
 
 
-def _csv_pieces(path: Path, rows: int) -> Iterator[Any]:
+def _csv_pieces(path: Path, rows: int, as_text: Collection[str] = ()) -> Iterator[Any]:
     import pandas as pd
 
-    with pd.read_csv(path, chunksize=rows, keep_default_na=False, na_values=CSV_MISSING, low_memory=False) as reader:
+    types = dict.fromkeys(as_text, "str") or None
+    with pd.read_csv(
+        path, chunksize=rows, keep_default_na=False, na_values=CSV_MISSING, low_memory=False, dtype=types
+    ) as reader:
         yield from reader
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tilth import _core
 from tilth.data.kinds import Kind, Level, level_key, nominal, plain_level, sort_levels
-from tilth.data.numbers import is_missing_token, parse_number
+from tilth.data.numbers import is_missing_token, not_numbers, parse_number, tokens_text
 from tilth.data.reading import read
 from tilth.data.schema import ColumnSpec, Form, Role, Schema
 from tilth.data.table import SPAN_LIMIT, RawColumn, RawTable
@@ -32,6 +32,12 @@ FEW = 64
 MANY_LEVELS = 200_000
 #: A text column of at least this many values, most of them different, is set aside.
 ID_ROWS = 20
+#: Numbers in text are numbers when at most this share of the cells, in so many spellings, are words ...
+ODD_SHARE, ODD_WORDS = 0.05, 5
+#: ... or, where the odd cells hold digits themselves (a slip, a note), this smaller share.
+SLIP_SHARE, SLIPS = 0.01, 20
+#: Whole numbers that span less than this may be codes, among which a word is a level like the others.
+CODE_SPAN = 10
 
 
 @dataclass
@@ -52,17 +58,24 @@ class Summary:
     all_distinct: bool = False
     #: Whether ``few`` holds every number on request, however many there are.
     listed: bool = False
+    #: Cells of a text column that read as numbers; ``low``, ``high`` and ``whole`` are then about them.
+    n_numbers: int = 0
+    #: Whether some rows were stored as numbers and others as text, so that not every level may be listed.
+    mixed: bool = False
     #: The values behind ``all_distinct``, as long as they are few enough to keep.
     seen: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
 
     def __add__(self, other: Summary) -> Summary:
         """Summary of the rows of both."""
         a, b = self, other
+        mixed = a.mixed or b.mixed
         if a.form != b.form:
             a, b = _same_form(a, b)
-        levels = dict(a.levels)
-        for level, count in b.levels.items():
-            levels[level] = levels.get(level, 0) + count
+            mixed = mixed or a.mixed or b.mixed
+        levels: dict[Level, int] = {}
+        for level, count in (*a.levels.items(), *b.levels.items()):
+            key = level_key(level) if mixed else level  # the number 2.0 of one part is the text "2" of another
+            levels[key] = levels.get(key, 0) + count
         few = None
         if a.few is not None and b.few is not None:
             few = dict(a.few)
@@ -93,6 +106,8 @@ class Summary:
             a.ordered and b.ordered,
             a.all_distinct and b.all_distinct and distinct,
             listed,
+            a.n_numbers + b.n_numbers,
+            mixed,
             seen,
         )
 
@@ -110,21 +125,23 @@ def _same_form(a: Summary, b: Summary) -> tuple[Summary, Summary]:
 
 def _as_text(s: Summary) -> Summary:
     if s.form in ("number", "integer"):
-        if s.few is None:
-            # Numbers too many to list: the ends stand for them, which is all the number rule looks at.
-            return replace(s, form="text", levels={level_key(s.low): 1, level_key(s.high): s.n_rows - s.n_missing - 1})
-        return replace(s, form="text", levels={level_key(k): n for k, n in s.few.items()})
+        n = s.n_rows - s.n_missing
+        # Numbers too many to list: the ends stand for them, which is all the number rule looks at.
+        few = s.few if s.few is not None else {s.low: 1, s.high: n - 1}
+        levels: dict[Level, int] = {level_key(k): count for k, count in few.items()}
+        return replace(s, form="text", levels=levels, n_numbers=n, mixed=True)
     return replace(s, form="text", ordered=False, levels={level_key(k): n for k, n in s.levels.items()})
 
 
 @dataclass(frozen=True)
 class Decision:
-    """A kind with its reason; ``role="aside"`` keeps the column out of models."""
+    """A kind with its reason; ``role="aside"`` keeps the column out of models; ``tokens`` stand for no number."""
 
     kind: Kind
     reason: str
     role: Role = "feature"
     expand_date: bool = False
+    tokens: Mapping[str, int] = field(default_factory=dict)
 
 
 Rule = Callable[[Summary, bool], Decision | None]
@@ -211,9 +228,20 @@ def _summarise_column(column: RawColumn, wanted: bool) -> Summary:
     if column.form == "date":
         return Summary(column.name, "date", n, int(np.isnat(values).sum()))
     gone, counts = np.split(np.bincount(values + 1, minlength=len(column.levels) + 1), [1])
-    keep = range(len(column.levels)) if column.form == "level" else np.flatnonzero(counts)[:MANY_LEVELS]
+    keep = np.arange(len(column.levels)) if column.form == "level" else np.flatnonzero(counts)
+    # A place for None is NaN: neither a word nor a token for "no value" is a number.
+    numbers = np.array([parse_number(column.levels[i]) for i in keep], dtype=np.float64)
+    read = ~np.isnan(numbers)
+    if column.form == "text" and len(keep) > MANY_LEVELS:
+        keep = keep[np.argsort(read, kind="stable")[:MANY_LEVELS]]  # of numbers, the odd tokens are what is needed
     levels = {column.levels[i]: int(counts[i]) for i in keep}
-    return Summary(column.name, column.form, n, int(gone[0]), levels=levels, ordered=column.ordered)
+    summary = Summary(column.name, column.form, n, int(gone[0]), levels=levels, ordered=column.ordered, whole=True)
+    if read.any():
+        present = numbers[read]
+        summary.low, summary.high = float(present.min()), float(present.max())
+        summary.whole = bool((present == np.floor(present)).all())
+        summary.n_numbers = n - int(gone[0]) - sum(not_numbers(levels).values())
+    return summary
 
 
 def _add_number_facts(s: Summary, values: Any, wanted: bool) -> None:
@@ -280,18 +308,24 @@ def rule_category(s: Summary, named: bool) -> Decision | None:
 
 
 def rule_text_numbers(s: Summary, named: bool) -> Decision | None:
-    """Text that reads as numbers throughout, apart from the usual tokens for "no value"."""
-    if s.form != "text":
+    """Text that reads as numbers, apart from the usual tokens for "no value" and a few odd ones."""
+    if s.form != "text" or not s.n_numbers:
         return None
-    parsed = {v: parse_number(v) for v in s.levels}
-    if any(p is None for p in parsed.values()) or all(is_missing_token(v) for v in s.levels):
+    tokens = not_numbers(s.levels)
+    odd = {v: n for v, n in tokens.items() if not is_missing_token(v)}
+    if odd and not _few_odd(s, odd):
         return None
-    tokens = [v for v in s.levels if is_missing_token(v)]
-    reason = "text that reads as numbers"
-    if tokens:
-        cells = sum(s.levels[v] for v in tokens)
-        reason += f"; {cells} cell{'s' * (cells > 1)} {', '.join(repr(t) for t in tokens[:3])} taken as missing"
-    return Decision(Kind("numeric"), reason)
+    reason = "text that reads as numbers" + (f"; {tokens_text(tokens)}" if tokens else "")
+    return Decision(Kind("numeric"), reason, tokens=tokens)
+
+
+def _few_odd(s: Summary, odd: Mapping[str, int]) -> bool:
+    """Whether the words among the numbers of a column are so few that they can only stand for no number."""
+    if s.n_numbers < ID_ROWS - 1 or (s.whole and s.high - s.low < CODE_SPAN):
+        return False
+    share = sum(odd.values()) / (s.n_numbers + sum(odd.values()))
+    words = not any(c.isdigit() for v in odd for c in v)
+    return (share <= ODD_SHARE and len(odd) <= ODD_WORDS and words) or (share <= SLIP_SHARE and len(odd) <= SLIPS)
 
 
 def rule_text_dates(s: Summary, named: bool) -> Decision | None:
@@ -452,15 +486,12 @@ def decide(summaries: Sequence[Summary], named: bool, kinds: Kinds = None) -> Sc
             )
         told = None if override is None else _told(s, override)
         decision = told or next(d for d in (rule(s, named) for rule in RULES) if d is not None)
-        missing = s.n_missing
-        if decision.kind.name == "numeric" and s.form == "text":
-            missing += sum(n for v, n in s.levels.items() if is_missing_token(v))
-            numbers = [p for p in map(parse_number, s.levels) if p is not None and p == p]
-            s = replace(s, low=min(numbers, default=np.nan), high=max(numbers, default=np.nan))
+        coded = s.form in ("text", "level") and decision.kind.name != "numeric"
+        low, high = (np.nan, np.nan) if coded else (s.low, s.high)
         columns.append(
             ColumnSpec(
-                s.name, decision.kind, decision.reason, s.form, decision.role, s.n_rows, missing,
-                s.low, s.high, decision.expand_date,
+                s.name, decision.kind, decision.reason, s.form, decision.role, s.n_rows,
+                s.n_missing + sum(decision.tokens.values()), low, high, decision.expand_date, tuple(decision.tokens),
             )
         )  # fmt: skip
     return Schema(tuple(columns), named=named, width=len(columns))
@@ -488,10 +519,13 @@ def _told(s: Summary, override: Override) -> Decision:
             )
         return Decision(Kind("numeric"), "as told: expanded into year, month, day, weekday, days", expand_date=True)
     if word == "numeric":
-        if s.form in ("text", "level") and any(parse_number(v) is None for v in s.levels):
-            bad = next(v for v in s.levels if parse_number(v) is None)
-            raise SchemaError(f"Column {s.name!r} is said to be numeric, but {bad!r} does not read as a number.")
-        return Decision(Kind("numeric"), "as told")
+        tokens = not_numbers(s.levels) if s.form in ("text", "level") else {}
+        odd = {v: n for v, n in tokens.items() if not is_missing_token(v)}
+        if odd and sum(odd.values()) >= s.n_numbers:
+            raise SchemaError(
+                f"Column {s.name!r} is said to be numeric, but {next(iter(odd))!r} does not read as a number."
+            )
+        return Decision(Kind("numeric"), "as told" + (f"; {tokens_text(tokens)}" if tokens else ""), tokens=tokens)
     if word not in ("nominal", "ordinal"):
         raise SchemaError(
             f"kinds[{s.name!r}] must be 'numeric', 'nominal', 'ordinal', 'date', 'aside' or a list of levels; "

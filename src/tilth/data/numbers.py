@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from typing import Any
 
 #: Cells that can only mean "no value" in a column of numbers.
@@ -13,12 +14,25 @@ MISSING_TOKENS = frozenset(
         "?",
         "-",
         "--",
+        "---",
         ".",
+        "..",
+        "...",
         "na",
         "n/a",
+        "n.a.",
+        "n.a",
+        "<na>",
         "#n/a",
+        "#div/0!",
+        "#name?",
+        "#null!",
+        "#num!",
+        "#ref!",
+        "#value!",
         "nan",
         "null",
+        "(null)",
         "none",
         "nil",
         "missing",
@@ -58,3 +72,24 @@ def parse_number(value: Any) -> float | None:
     if _THOUSANDS.match(text):
         text = text.replace(",", "")
     return float(text) if _PLAIN.match(text) else None
+
+
+def not_numbers(levels: Mapping[Any, int]) -> dict[str, int]:
+    """The levels of a column of numbers that are none, the tokens for "no value" among them, with their counts.
+
+    >>> not_numbers({"1.5": 90, "--": 3, "n.a.": 2, "see note": 1})
+    {'--': 3, 'n.a.': 2, 'see note': 1}
+    """
+    return {str(v): n for v, n in levels.items() if (number := parse_number(v)) is None or math.isnan(number)}
+
+
+def tokens_text(tokens: Mapping[str, int]) -> str:
+    """Tokens that were read as missing, counted and named.
+
+    >>> tokens_text({"--": 3}), tokens_text({"--": 3, "see note": 1})
+    ("3 cells '--' taken as missing", "4 cells '--' (3), 'see note' (1) taken as missing")
+    """
+    cells, named = sum(tokens.values()), list(tokens.items())
+    words = ", ".join(repr(v) if len(named) == 1 else f"{v!r} ({n})" for v, n in named[:5])
+    more = f" and {len(named) - 5} more" if len(named) > 5 else ""
+    return f"{cells} cell{'s' * (cells != 1)} {words}{more} taken as missing"

@@ -27,7 +27,8 @@ class ColumnSpec:
     """One column: its kind and why, and what was seen of it.
 
     ``form`` is how the column was stored, ``role`` is ``"aside"`` for a column no model should use (an identifier),
-    ``low`` and ``high`` the observed range of a numeric column, ``n_missing`` of ``n_rows`` cells were empty.
+    ``low`` and ``high`` the observed range of a numeric column, ``n_missing`` of ``n_rows`` cells were empty, and
+    ``tokens`` are the texts that stood for a missing number.
     """
 
     name: str
@@ -40,6 +41,7 @@ class ColumnSpec:
     low: float = float("nan")
     high: float = float("nan")
     expand_date: bool = False
+    tokens: tuple[str, ...] = ()
 
     @property
     def has_missing(self) -> bool:
@@ -162,6 +164,7 @@ def _merge_columns(a: ColumnSpec, b: ColumnSpec) -> ColumnSpec:
         n_missing=a.n_missing + b.n_missing,
         low=low,
         high=high,
+        tokens=tuple(dict.fromkeys(a.tokens + b.tokens)),
     )
 
 

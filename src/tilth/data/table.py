@@ -228,15 +228,22 @@ class RawColumn:
             return np.asarray(self.values, dtype=np.float64)
         if self.form == "date":
             raise SchemaError(f"Column {self.name!r} holds dates where numbers are needed.")
-        parsed = [parse_number(v) for v in self.levels]
-        bad = [str(v) for v, p in zip(self.levels, parsed, strict=True) if p is None]
-        if bad:
+        numbers = np.array([*map(parse_number, self.levels), None], dtype=np.float64)[self.values]
+        odd = self.odd_tokens(spec)
+        if odd and sum(odd.values()) >= np.count_nonzero(~np.isnan(numbers)):
             raise SchemaError(
-                f"Column {self.name!r} is numeric, but {len(bad)} of its values do not read as numbers, "
-                f"such as {bad[0]!r}. Clean them, or say kinds={{{self.name!r}: 'nominal'}} when fitting."
+                f"Column {self.name!r} is numeric, but {len(odd)} of its values do not read as numbers, "
+                f"such as {next(iter(odd))!r}. Clean them, or say kinds={{{self.name!r}: 'nominal'}} when fitting."
             )
-        lookup = np.array([*(p for p in parsed), np.nan], dtype=np.float64)
-        return lookup[self.values]
+        return numbers
+
+    def odd_tokens(self, spec: ColumnSpec) -> dict[str, int]:
+        """Texts where ``spec`` has numbers that are neither numbers nor known to stand for none, with their counts."""
+        if spec.kind.name != "numeric" or self.form not in ("text", "level"):
+            return {}
+        odd = [i for i, v in enumerate(self.levels) if parse_number(v) is None and str(v) not in spec.tokens]
+        cells = np.bincount(self.values[np.isin(self.values, odd)], minlength=len(self.levels)) if odd else ()
+        return {str(self.levels[i]): int(cells[i]) for i in odd if cells[i]}
 
 
 @dataclass

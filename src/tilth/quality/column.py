@@ -130,6 +130,12 @@ class ColumnView:
         places = self.places
         return {self.label(int(places[i])): int(counts[i]) for i in np.argsort(-counts, kind="stable")}
 
+    def text_counts(self) -> dict[Any, int]:
+        """The cells of a text column as they are written, numbers too, with their counts; most frequent first."""
+        counts = np.bincount(self.raw.values[self.raw.values >= 0], minlength=len(self.raw.levels))
+        order = np.argsort(-counts, kind="stable")
+        return {self.raw.levels[i]: int(counts[i]) for i in order if counts[i]}
+
     def take(self, rows: NDArray[np.int64]) -> ColumnView:
         """The column of these rows."""
         return ColumnView(replace(self.raw, values=self.raw.values[rows]), self.spec, self.n_infinite)

@@ -29,8 +29,8 @@ def missing_words(view: View) -> Iterator[Finding]:
     for column in view.columns:
         if column.raw.form not in ("text", "level"):
             continue
-        tokens = {v: n for v, n in column.level_counts().items() if is_missing_token(v)}
-        strong = {v: n for v, n in tokens.items() if v.strip().lower() not in WEAK_TOKENS}
+        tokens = {v: n for v, n in column.text_counts().items() if is_missing_token(v)}
+        strong = {v: n for v, n in tokens.items() if column.is_number or v.strip().lower() not in WEAK_TOKENS}
         if strong:
             places = [i for i, v in enumerate(column.raw.levels) if v in strong]
             cells = sum(strong.values())
@@ -44,7 +44,7 @@ def missing_words(view: View) -> Iterator[Finding]:
                 {"cells": cells, "tokens": strong, "rows": view.row_numbers(np.isin(column.raw.values, places))},
                 "" if read_so else f"Read the file with na_values={sorted(strong)!r}, or replace them by missing.",
             )
-        elif tokens and not column.is_number:
+        elif tokens:
             weak[column.name] = tokens
     if weak:
         words = sorted({v for tokens in weak.values() for v in tokens})

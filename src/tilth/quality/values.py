@@ -173,23 +173,26 @@ def _reason(column: ColumnView, value: float) -> str:
 def nearly_numbers(view: View) -> Iterator[Finding]:
     """Columns of text where nearly every value reads as a number and a few do not."""
     for column in view.columns:
-        if column.raw.form != "text" or column.is_number or not 5 <= column.n_distinct <= FORMAT_LEVELS:
+        if column.raw.form != "text" or not 5 <= column.n_distinct <= FORMAT_LEVELS:
             continue
-        levels = {v: n for v, n in column.level_counts().items() if not is_missing_token(v)}
+        levels = {v: n for v, n in column.text_counts().items() if not is_missing_token(v)}
         bad = {v: n for v, n in levels.items() if parse_number(v) is None}
         total, n = sum(levels.values()), sum(bad.values())
         if bad and total and n <= 0.1 * total and len(levels) - len(bad) >= 5:
+            read_so = ", read as missing" if column.is_number else ""
             places = [i for i, v in enumerate(column.raw.levels) if v in bad]
             yield Finding(
                 "warning",
                 (column.name,),
-                f"{column.name}: numbers, but for {count(n, 'value')} such as {listed(map(shown, bad), 3)}",
+                f"{column.name}: numbers, but for {count(n, 'value')} such as {listed(map(shown, bad), 3)}{read_so}",
                 {
                     "cells": n,
                     "values": dict(list(bad.items())[:20]),
                     "rows": view.row_numbers(np.isin(column.raw.values, places)),
                 },
-                f"Correct them, so that {column.name} is numeric; as it stands it is a column of words.",
+                "Correct them where the number is known."
+                if column.is_number
+                else f"Correct them, so that {column.name} is numeric; as it stands it is a column of words.",
             )
 
 

@@ -54,6 +54,8 @@ class Field:
     nullable: bool = True
     #: Numbers were text in training, such as "12 %", so text is read as numbers here too.
     reads_text: bool = False
+    #: Texts that stood for a missing number in training.
+    tokens: tuple[str, ...] = ()
 
     @functools.cached_property
     def known(self) -> frozenset[str]:
@@ -107,7 +109,7 @@ class Field:
         if text in missing and text not in self.known:
             return None
         if self.takes == "number" and len(text) <= _LONGEST:
-            number = parse_number(text)
+            number = math.nan if text in self.tokens else parse_number(text)
             return text if number is None else None if math.isnan(number) else number
         if self.takes == "level" and text not in self.known:
             number = parse_number(text) if len(text) <= _LONGEST and self.has_numbers else None
@@ -402,7 +404,8 @@ def _field(spec: ColumnSpec, model: Estimator) -> Field:
         return Field(spec.name, "date", nullable=nullable)
     if spec.kind.name == "numeric":
         text = spec.form in ("text", "level")
-        return Field(spec.name, "number", low=spec.low, high=spec.high, nullable=nullable, reads_text=text)
+        return Field(spec.name, "number", low=spec.low, high=spec.high, nullable=nullable, reads_text=text,
+                     tokens=spec.tokens)  # fmt: skip
     return Field(spec.name, "level", spec.kind.levels, spec.kind.name == "ordinal", nullable=nullable)
 
 

@@ -61,6 +61,7 @@ class Tuned(Around):
     }  # fmt: skip
     excused: ClassVar[dict[str, str]] = EXCUSED
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({"trials": 3, "inner": 2},)
+    contest = "the contest tunes its models itself"
 
     ranges: Any = param(
         None, doc="What to try: {'alpha': (1e-3, 10, 'log'), 'loss': ['a', 'b']}; None takes what the model declares."

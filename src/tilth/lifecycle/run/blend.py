@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tilth.base import Candidate
 from tilth.evaluate.answers import Answers
 from tilth.evaluate.blend import blend_loss, blend_weights, blended, blended_unseen, few_weights
 from tilth.evaluate.resample import Outcome, Trial
@@ -91,6 +92,6 @@ def _enter(contest: Contest, members: dict[str, float]) -> Entry:
         ))  # fmt: skip
     task = contest.division.develop.task
     model = blend_of([(n, contest.made(n)) for n in members], list(members.values()), task, contest.seed)
-    rung = Rung(BLEND, type(model).__name__, _PLACE, ranges={})
+    rung = Rung(Candidate(BLEND, _PLACE, ranges={}), type(model).__name__, _PLACE)
     entry = contest.entries[BLEND] = Entry(rung, model, Trial(BLEND, outcomes), members=members)
     return entry

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from tilth.base import (
     Accepts,
     Assumption,
+    Candidate,
     Card,
     Complexity,
     Explanation,
@@ -71,6 +72,7 @@ class NaiveBayes(GenerativeClassifier):
         Complexity("O(n p), one pass", "O(p k)", "O(k (p + levels))"),
         ("Mitchell 1997, chapter 6", "Witten, Frank and Hall 2011, section 4.2"),
     )
+    contest = Candidate("Naive Bayes", 20, turn=-1)
     learned: ClassVar[dict[str, str]] = {
         "class_count_": "float[k]",
         "class_prior_": "float[k]",
@@ -347,6 +349,7 @@ class GaussianNB(NaiveBayes):
     """
 
     accepts: ClassVar[Accepts] = Accepts(numeric=True, missing=True)
+    contest = "the naive Bayes of the contest takes all kinds of columns"
 
 
 @declared
@@ -356,5 +359,7 @@ class CategoricalNB(NaiveBayes):
     >>> CategoricalNB().fit([[0, 1], [0, 0], [2, 1]], ["a", "a", "b"]).predict([[2, 1]])
     array(['b'], dtype='<U1')
     """
+
+    contest = "the naive Bayes of the contest takes all kinds of columns"
 
     kinds: Any = param("nominal", doc="Kinds of columns by name, or one word for all.")

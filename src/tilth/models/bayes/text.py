@@ -132,6 +132,7 @@ class MultinomialNB(CountNB):
         Complexity("O(non-zeros), one pass", "O(non-zeros of the row x k)", "O(k p)"),
         ("McCallum and Nigam 1998",),
     )
+    contest = "for counts of words"
 
     def recipe(self) -> Recipe:
         """Counting."""
@@ -180,6 +181,7 @@ class BernoulliNB(CountNB):
         Complexity("O(non-zeros), one pass", "O(non-zeros of the row x k)", "O(k p)"),
         ("McCallum and Nigam 1998",),
     )
+    contest = "for words that are there or not"
     binarize: float | None = param(
         0.0,
         also=(type(None),),

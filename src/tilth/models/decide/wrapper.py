@@ -109,6 +109,7 @@ class Around(OverModels):
     excused: ClassVar[dict[str, str]] = EXCUSED
     #: The estimator that None stands for.
     usual: ClassVar[str] = "LogisticRegression"
+    contest = "put around a model"
 
     estimator: Any = param(
         None, doc="The model inside: any of tilth or scikit-learn, or a pipeline; None takes a linear model."

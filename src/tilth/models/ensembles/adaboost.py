@@ -14,6 +14,7 @@ from tilth import _core
 from tilth.base import (
     Accepts,
     Assumption,
+    Candidate,
     Card,
     Classifier,
     Complexity,
@@ -214,6 +215,7 @@ class AdaBoostClassifier(WeightBoosting, TreeModel, Classifier):
             "Zhu, Zou, Rosset & Hastie 2009, Multi-class AdaBoost",
         ),
     )
+    contest = Candidate("Boosted stumps (AdaBoost)", 80)
     learned: ClassVar[dict[str, str]] = {
         **WeightBoosting.learned,
         "z_": "float[t]",
@@ -403,6 +405,7 @@ class AdaBoostRegressor(WeightBoosting, Regressor):
         COMPLEXITY,
         ("Drucker 1997, Improving regressors using boosting techniques",),
     )
+    contest = Candidate("Boosted trees (AdaBoost)", 80)
 
     max_depth: int = param(3, low=1, doc="Depth of the trees grown by default.", tune=(1, 8))
     loss: str = param(

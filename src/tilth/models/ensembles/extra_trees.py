@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tilth.base import Card, Traits
+from tilth.base import Candidate, Card, Traits
 from tilth.models.ensembles.forest_model import ASSUMPTIONS, COMPLEXITY
 from tilth.models.ensembles.random_forest import RandomForestClassifier, RandomForestRegressor
 from tilth.params import declared, param
@@ -34,6 +34,7 @@ class ExtraTreesClassifier(RandomForestClassifier):
         COMPLEXITY,
         REFERENCES,
     )
+    contest = Candidate("Extra trees", 100, turn=3)
 
     splitter: str = param("random", options=("best", "random"), doc=SPLITTER)
     bootstrap: bool = param(False, options=(True, False), doc=BOOTSTRAP)
@@ -56,6 +57,7 @@ class ExtraTreesRegressor(RandomForestRegressor):
         COMPLEXITY,
         REFERENCES,
     )
+    contest = Candidate("Extra trees", 100, turn=3)
 
     splitter: str = param("random", options=("best", "random"), doc=SPLITTER)
     bootstrap: bool = param(False, options=(True, False), doc=BOOTSTRAP)

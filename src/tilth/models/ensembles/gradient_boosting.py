@@ -15,7 +15,7 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from tilth import _core
-from tilth.base import Card, Classifier, Complexity, Regressor, Traits
+from tilth.base import Candidate, Card, Classifier, Complexity, Regressor, Traits
 from tilth.base.target import class_weights
 from tilth.engines.tree.boost import flat
 from tilth.engines.tree.sizes import require_squares
@@ -32,6 +32,30 @@ SOURCES = (
     "Chen and Guestrin 2016, XGBoost: a scalable tree boosting system",
     "Ke et al. 2017, LightGBM: a highly efficient gradient boosting decision tree",
 )
+#: Small steps that stop by themselves, then learn all rows. A tree sees part of the columns, so trees differ.
+_SMALL_STEPS: dict[str, Any] = {
+    "learning_rate": 0.05, "n_estimators": 1500, "max_leaf_nodes": 63, "tree_features": 0.6, "l2_regularization": 1.0,
+    "early_stopping": True, "n_iter_no_change": 50, "refit": True,
+}  # fmt: skip
+_STOPPED_EARLY: dict[str, Any] = {"n_estimators": 1000, "early_stopping": True, "n_iter_no_change": 30}
+#: What is tuned is the form that finds its own number of rounds.
+_RANGES: dict[str, Any] = {
+    "learning_rate": (0.02, 0.2, "log"), "max_leaf_nodes": (6, 255, "log"), "min_samples_leaf": (3, 100, "log"),
+    "tree_features": (0.3, 1.0), "l2_regularization": (0.01, 100.0, "log"),
+}  # fmt: skip
+#: Rows that are held out are not missed where there are many. On all but small tables the last ones take longest.
+CANDIDATES = (
+    Candidate("Gradient boosting", 110, ranges={}),
+    Candidate("Gradient boosting, stopped early", 120, _STOPPED_EARLY, {}, from_rows=50_000),
+    Candidate(
+        "Gradient boosting, small trees", 130, {**_SMALL_STEPS, "max_leaf_nodes": 10}, {}, turn=4, below_rows=10_000
+    ),
+    Candidate("Gradient boosting, small steps", 140, _SMALL_STEPS, _RANGES, below_rows=50_000),
+    Candidate(
+        "Gradient boosting, large trees", 150, {**_SMALL_STEPS, "max_leaf_nodes": 255}, {}, turn=1,
+        from_rows=5_000, below_rows=50_000,
+    ),
+)  # fmt: skip
 
 
 @declared
@@ -52,6 +76,7 @@ class GradientBoostingClassifier(Boosted, Classifier):
         COST,
         SOURCES,
     )
+    contest = CANDIDATES
 
     loss: Any = param(
         "log_loss", options=("log_loss", "exponential"), also=(Loss, Callable),  # type: ignore[arg-type]
@@ -137,6 +162,7 @@ class GradientBoostingRegressor(Boosted, Regressor):
         COST,
         SOURCES,
     )
+    contest = CANDIDATES
 
     loss: Any = param(
         "squared_error", options=tuple(NAMED), also=(Loss, Callable),  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tilth.base import Card, Classifier, Regressor, Traits
+from tilth.base import Candidate, Card, Classifier, Regressor, Traits
 from tilth.base.target import class_weights
 from tilth.engines.tree.forest import OutOfBag
 from tilth.engines.tree.grow import Goal
@@ -43,6 +43,7 @@ class RandomForestClassifier(ForestModel, Classifier):
         COMPLEXITY,
         REFERENCES,
     )
+    contest = Candidate("Random forest", 90, turn=2)
     learned: ClassVar[dict[str, str]] = {**ForestModel.learned, "oob_decision_function_": "float[n, k]?"}
     not_in_files: ClassVar[tuple[str, ...]] = ("oob_decision_function_",)  # one line per training row
 
@@ -91,6 +92,7 @@ class RandomForestRegressor(ForestModel, Regressor):
         COMPLEXITY,
         (*REFERENCES, "Zhang, Zimmerman, Nettleton & Nordman 2020, Random forest prediction intervals"),
     )
+    contest = Candidate("Random forest", 90, turn=2)
     learned: ClassVar[dict[str, str]] = {
         **ForestModel.learned,
         "oob_prediction_": "any",

@@ -37,6 +37,7 @@ class GradientBoostingRanker(Boosted, Regressor):
         COST,
         ("Burges 2010, From RankNet to LambdaRank to LambdaMART: an overview",),
     )
+    contest = "for rankings"
     check_with: ClassVar[tuple[dict[str, Any], ...]] = (
         {"n_estimators": 15, "min_samples_leaf": 1, "objective": "pairwise"},
     )

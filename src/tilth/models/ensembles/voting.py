@@ -44,6 +44,7 @@ class Voting(OverModels):
     learned: ClassVar[dict[str, str]] = {"estimators_": "list", "weights_": "float[m]", "scores_": "float[m]?"}
     #: The members that None stands for: (name, class).
     usual: ClassVar[tuple[tuple[str, str], ...]] = ()
+    contest = "the contest blends its best models itself"
 
     estimators: Any = param(
         None, doc="The members: models, or (name, model) pairs, of tilth or scikit-learn; None takes some of different "

@@ -51,6 +51,7 @@ class BayesianRidge(LinearRegressorModel):
         Complexity("O(n p^2 + p^3)", "O(p^2) with the spread, else O(p)", "O(p^2)"),
         ("MacKay 1992, Bayesian interpolation", "Tipping 2001, Sparse Bayesian learning"),
     )
+    contest = "ridge regression that finds its own penalty"
     learned: ClassVar[dict[str, str]] = {
         **LinearRegressorModel.learned,
         "sigma_": "float[p, p]",

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.base import Assumption, Card, Complexity, Traits
+from tilth.base import Assumption, Candidate, Card, Complexity, Traits
 from tilth.models.linear.linear_model import LinearRegressorModel
 from tilth.params import declared, param
 from tilth.parts.families import Family, family_of
@@ -90,6 +90,7 @@ class PoissonRegressor(GeneralisedLinearModel):
         COST,
         SOURCES,
     )
+    contest = Candidate("Poisson regression", 54, target="counts")
 
     def _loss(self) -> Loss:
         return Poisson()
@@ -110,6 +111,7 @@ class GammaRegressor(GeneralisedLinearModel):
         COST,
         SOURCES,
     )
+    contest = Candidate("Gamma regression", 56, target="positive")
 
     def _loss(self) -> Loss:
         return Gamma()
@@ -130,6 +132,7 @@ class TweedieRegressor(GeneralisedLinearModel):
         COST,
         ("Tweedie 1984, An index which distinguishes between some important exponential families", *SOURCES),
     )
+    contest = "Poisson and gamma regression are its usual members"
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({}, {"power": 1.5})
 
     power: float = param(0.0, low=0, doc="p of variance = mean^p: 0, or at least 1.")

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.base import Assumption, Card, Complexity, Traits
+from tilth.base import Assumption, Candidate, Card, Complexity, Traits
 from tilth.data.table import empty_table
 from tilth.engines.linear.closed import CHOLESKY, ClosedForm, solution_of, solve_equations
 from tilth.engines.linear.design import Terms
@@ -135,6 +135,7 @@ class LinearRegression(LeastSquares):
         COST,
         ("Gauss 1809", "Legendre 1805"),
     )
+    contest = "ridge regression without its penalty"
 
     def _cost_text(self) -> str:
         return "squared error"
@@ -158,6 +159,7 @@ class Ridge(LeastSquares):
         COST,
         ("Hoerl and Kennard 1970, Ridge regression",),
     )
+    contest = Candidate("Ridge regression", 30, turn=-1)
     alpha: float = param(
         1.0, low=0, scale="log", tune=(1e-3, 1e3), doc="Weight of the penalty |w|^2 beside the sum of squares."
     )

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.base import Assumption, Card, Complexity, Traits
+from tilth.base import Assumption, Candidate, Card, Complexity, Traits
 from tilth.engines.linear.problem import Problem, Solution
 from tilth.engines.linear.solver import solve
 from tilth.errors import warn_model
@@ -55,6 +55,7 @@ class LeastSquaresClassifier(MarginClassifier):
         Complexity("O(n p^2 + p^3)", "O(p k)", "O(p^2)"),
         ("Hastie, Tibshirani, Friedman, The elements of statistical learning, 4.2",),
     )
+    contest = Candidate("Least-squares classifier", 40)
 
     alpha: float = param(
         0.0, low=0, scale="log", tune=(1e-3, 1e3), doc="Weight of the penalty |w|^2 beside the sum of squares."

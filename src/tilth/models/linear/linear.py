@@ -53,6 +53,7 @@ class LinearRegressor(LinearRegressorModel):
         COST,
         SOURCES,
     )
+    contest = "the general form of the linear models of the contest"
 
     loss: Any = param(
         "squared_error", options=tuple(NUMBER_LOSSES), also=(Loss,), doc="Cost of a wrong number: a word or a loss."
@@ -114,6 +115,7 @@ class LinearClassifier(LinearProbabilityModel):
         COST,
         SOURCES,
     )
+    contest = "the general form of the linear models of the contest"
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({"penalty": "l2", "strength": 0.01},)
 
     loss: Any = param(

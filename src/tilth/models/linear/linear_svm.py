@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.base import Assumption, Card, Complexity, Traits
+from tilth.base import Assumption, Candidate, Card, Complexity, Traits
 from tilth.engines.linear.margin_subset import MOST_COLUMNS
 from tilth.engines.linear.problem import Problem, Solution
 from tilth.engines.linear.separation import separated
@@ -67,6 +67,7 @@ class LinearSVC(MarginClassifier):
             "Zhu, Rosset, Hastie and Tibshirani 2003, 1-norm support vector machines",
         ),
     )
+    contest = Candidate("Linear SVM", 50)
     check_with: ClassVar[tuple[dict[str, Any], ...]] = (
         {"C": 0.1},
         {"loss": "hinge", "C": 0.05},
@@ -156,6 +157,7 @@ class LinearSVR(LinearRegressorModel):
         COST,
         ("Vapnik 1995, The nature of statistical learning theory",),
     )
+    contest = "Huber regression is as robust"
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({"epsilon": 0.1}, {"loss": "squared_epsilon_insensitive"})
 
     loss: str = param(

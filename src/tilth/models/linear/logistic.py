@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.base import Assumption, Card, Complexity, Traits
+from tilth.base import Assumption, Candidate, Card, Complexity, Traits
 from tilth.base.passes import Passes
 from tilth.base.target import class_weights
 from tilth.engines.linear.chunked import solve_in_rounds
@@ -75,6 +75,7 @@ class LogisticRegression(PricedByC):
         COST,
         ("Cox 1958, The regression analysis of binary sequences",),
     )
+    contest = Candidate("Logistic regression", 30, turn=-1)
     fold: ClassVar[Any] = "rounds"
 
     multi_class: str = param(
@@ -149,6 +150,7 @@ class BinaryRegression(PricedByC):
         COST,
         ("McCullagh and Nelder 1989, Generalized linear models",),
     )
+    contest = "the general form of logistic and probit regression"
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({"penalty": "l2"},)
 
     link: Any = param("probit", options=tuple(SIGMOIDS), also=(UnitSigmoid,), doc="Sigmoid F, by its word or itself.")
@@ -179,5 +181,6 @@ class ProbitRegression(BinaryRegression):
         COST,
         ("Bliss 1934, The method of probits",),
     )
+    contest = "as logistic regression, with another link"
 
     link: Any = param("probit", options=("probit",), doc="The normal distribution function.")

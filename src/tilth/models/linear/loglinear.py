@@ -51,6 +51,7 @@ class LogLinear(Classifier):
         Complexity("O(n k m) per step for m features, and n k calls of the functions", "O(k m)", "O(n k) features"),
         ("Berger, Della Pietra and Della Pietra 1996, A maximum entropy approach to natural language processing",),
     )
+    contest = "logistic regression in another form"
     learned: ClassVar[dict[str, str]] = {
         "weights_": "float[m]",
         "features_": "list",

@@ -58,6 +58,7 @@ class Perceptron(MarginClassifier):
         Complexity("O(n p) per epoch", "O(p k)", "O(p k)"),
         ("Rosenblatt 1958, The perceptron", "Novikoff 1962, On convergence proofs on perceptrons"),
     )
+    contest = "gives no probabilities and does not settle on classes that overlap"
     fold: ClassVar[Any] = "online"
     excused: ClassVar[dict[str, str]] = {
         "check_weights": _ORDER,
@@ -206,6 +207,7 @@ class Pocket(Perceptron):
         Complexity("O(n p) per update", "O(p k)", "O(p k)"),
         ("Gallant 1990, Perceptron-based learning algorithms",),
     )
+    contest = "gives no probabilities"
 
     max_updates: int | None = param(
         1000, low=1, doc="Updates at most, each followed by a look at all rows; None: no limit."

@@ -48,6 +48,7 @@ class PolynomialRegression(LinearRegressorModel):
         COST,
         ("Gergonne 1815", "Brubeck, Nakatsukasa and Trefethen 2021, Vandermonde with Arnoldi"),
     )
+    contest = "its number of columns explodes; trees find products by themselves"
     accepts: ClassVar[Accepts] = TABLES
     multi_output: ClassVar[bool] = True
 
@@ -95,6 +96,7 @@ class BasisRegression(LinearRegressorModel):
         COST,
         ("Gauss 1809",),
     )
+    contest = "needs a basis to be chosen"
     accepts: ClassVar[Accepts] = TABLES
     multi_output: ClassVar[bool] = True
 

@@ -52,6 +52,7 @@ class RankingSVM(LinearRegressorModel):
         Complexity("O(pairs + n p) per pass", "O(p k)", "O(pairs)"),
         ("Herbrich, Graepel, Obermayer 2000", "Joachims 2002, Optimizing search engines using clickthrough data"),
     )
+    contest = "for rankings"
     excused: ClassVar[dict[str, str]] = {
         "check_weights": _QUERY,
         "check_sample_weight_equivalence_on_dense_data": _QUERY,

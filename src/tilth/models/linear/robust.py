@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from tilth.base import Assumption, Card, Complexity, Traits
+from tilth.base import Assumption, Candidate, Card, Complexity, Traits
 from tilth.engines.linear.problem import Problem, Solution, Weights
 from tilth.engines.linear.solver import solve
 from tilth.models.linear.linear_model import LinearRegressorModel
@@ -43,6 +43,7 @@ class LeastAbsoluteDeviations(LinearRegressorModel):
         LINEAR_PROGRAM,
         ("Boscovich 1757", "Koenker and Bassett 1978, Regression quantiles"),
     )
+    contest = "Huber regression lies between it and least squares"
     # With fewer rows than columns many lines have no error at all; a penalty makes one of them the answer.
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({"alpha": 0.01}, {})
 
@@ -83,6 +84,7 @@ class QuantileRegressor(LinearRegressorModel):
         LINEAR_PROGRAM,
         ("Koenker and Bassett 1978, Regression quantiles",),
     )
+    contest = "answers a quantile, not the mean"
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({"alpha": 0.01},)
 
     quantile: float = param(0.5, low=0, high=1, low_open=True, doc="Share of the rows below the line.")
@@ -120,6 +122,7 @@ class HuberRegressor(LinearRegressorModel):
         Complexity("about ten smooth fits of O(n p^2)", "O(p)", "O(p^2)"),
         ("Huber 1964, Robust estimation of a location parameter", "Owen 2007, A robust hybrid of lasso and ridge"),
     )
+    contest = Candidate("Huber regression", 50)
     learned: ClassVar[dict[str, str]] = {**LinearRegressorModel.learned, "scale_": "float[]"}
 
     epsilon: float = param(1.35, low=1, tune=(1.05, 3.0), doc="Residuals beyond this many scales count as lines.")

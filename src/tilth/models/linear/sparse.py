@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from tilth.base import Assumption, Card, Complexity, Section, Traits
+from tilth.base import Assumption, Candidate, Card, Complexity, Section, Traits
 from tilth.engines.linear.design import Terms
 from tilth.engines.linear.path import Path, path, strengths_of
 from tilth.engines.linear.problem import Problem, Solution
@@ -106,6 +106,7 @@ class Lasso(SparseRegressorModel):
         COST,
         ("Tibshirani 1996, Regression shrinkage and selection via the lasso",),
     )
+    contest = "the elastic net with one kind of penalty"
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({"alpha": 0.01},)
 
     alpha: float = param(
@@ -140,6 +141,7 @@ class ElasticNet(SparseRegressorModel):
         COST,
         ("Zou and Hastie 2005, Regularization and variable selection via the elastic net",),
     )
+    contest = Candidate("Elastic net", 40)
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({"alpha": 0.01},)
 
     alpha: float = param(
@@ -291,6 +293,7 @@ class LassoCV(CrossValidatedModel):
         Complexity("folds x strengths x O(n p)", "O(s)", "O(n s)"),
         ("Tibshirani 1996, Regression shrinkage and selection via the lasso",),
     )
+    contest = "the elastic net is tuned by the contest itself"
 
 
 @declared
@@ -311,6 +314,7 @@ class ElasticNetCV(CrossValidatedModel):
         Complexity("folds x strengths x O(n p)", "O(s)", "O(n s)"),
         ("Zou and Hastie 2005, Regularization and variable selection via the elastic net",),
     )
+    contest = "the elastic net is tuned by the contest itself"
 
     l1_ratio: Any = param(
         0.5, doc="Share of sum |w| in the penalty, above 0 and at most 1; or a list of shares to try."
@@ -353,6 +357,7 @@ class BestSubset(SparseRegressorModel):
         Complexity("O(n p^2), then up to 2^p subsets", "O(s)", "O(p^3)"),
         ("Furnival and Wilson 1974, Regressions by leaps and bounds",),
     )
+    contest = "its time doubles with every column"
     learned: ClassVar[dict[str, str]] = {
         **LEARNED,
         "residuals_": "float[s]",

@@ -13,7 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tilth.base import Accepts, Assumption, Card, Classifier, Complexity, Explanation, Recipe, Section, Traits
+from tilth.base import (
+    Accepts,
+    Assumption,
+    Candidate,
+    Card,
+    Classifier,
+    Complexity,
+    Explanation,
+    Recipe,
+    Section,
+    Traits,
+)
 from tilth.data.schema import DATE_PARTS, Schema
 from tilth.data.table import Table
 from tilth.engines.tree.one_rule import RuleStatistic, find_rules
@@ -47,6 +58,7 @@ class OneRClassifier(Classifier):
         Complexity("O(n p log n)", "O(log branches)", "O(distinct values x k)"),
         ("Holte 1993, Very simple classification rules perform well on most commonly used datasets",),
     )
+    contest = Candidate("One-R", 10, baseline=True, turn=-1)
     learned: ClassVar[dict[str, str]] = {"rule_": "value", "feature_": "any", "errors_": "dict"}
 
     modest: ClassVar[str] = "it looks at one column only"

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.base import Accepts, Card, Classifier, Complexity, Explanation, Recipe, Regressor, Section, Traits
+from tilth.base import Accepts, Candidate, Card, Classifier, Complexity, Explanation, Recipe, Regressor, Section, Traits
 from tilth.data.table import Table
 from tilth.params import declared
 from tilth.stats.counts import Counts
@@ -39,6 +39,7 @@ class ZeroRClassifier(Classifier):
         Traits("classification", probabilistic=True, linear=True),
         complexity=Complexity("O(n)", "O(1)", "O(k)"),
     )
+    contest = Candidate("Zero-R", 0, baseline=True, turn=-1)
     learned: ClassVar[dict[str, str]] = {"class_count_": "float[k]", "class_prior_": "float[k]"}
     modest: ClassVar[str] = "a baseline that ignores every column"
     looks_at_rows: ClassVar[bool] = False
@@ -94,6 +95,7 @@ class ZeroRRegressor(Regressor):
         Traits("regression", linear=True),
         complexity=Complexity("O(n)", "O(1)", "O(1)"),
     )
+    contest = Candidate("Zero-R", 0, baseline=True, turn=-1)
     learned: ClassVar[dict[str, str]] = {"mean_": "float[]", "sd_": "float[]"}
     modest: ClassVar[str] = "a baseline that ignores every column"
     looks_at_rows: ClassVar[bool] = False

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.base import Card, Complexity, Recipe, Traits
+from tilth.base import Candidate, Card, Complexity, Recipe, Traits
 from tilth.data.table import Table
 from tilth.engines.tree.bins import MOST_BINS
 from tilth.engines.tree.grow import Growth
@@ -50,6 +50,7 @@ class C45(TreeClassifier):
         Complexity("O(n p log n depth)", "O(depth); all branches of a missing value", "O(n p) bytes + O(leaves)"),
         ("Quinlan 1993, C4.5: Programs for Machine Learning", "Quinlan 1996, Improved use of continuous attributes"),
     )
+    contest = Candidate("C4.5 tree", 60)
 
     confidence: float = param(
         0.25,

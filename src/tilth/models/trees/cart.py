@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.base import Card, Classifier, Complexity, Recipe, Section, Traits
+from tilth.base import Candidate, Card, Classifier, Complexity, Recipe, Section, Traits
 from tilth.data.table import Table
 from tilth.engines.tree.grow import Growth
 from tilth.engines.tree.trees import Trees
@@ -94,6 +94,7 @@ class CART(PricedTree, TreeClassifier):
         _COST,
         _REFERENCES,
     )
+    contest = Candidate("CART tree", 70)
     excused: ClassVar[dict[str, str]] = _EXCUSED
 
 
@@ -114,4 +115,5 @@ class CARTRegressor(PricedTree, TreeRegressor):
         _COST,
         _REFERENCES,
     )
+    contest = Candidate("CART tree", 70)
     excused: ClassVar[dict[str, str]] = _EXCUSED

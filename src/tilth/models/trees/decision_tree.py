@@ -231,6 +231,7 @@ class DecisionTreeClassifier(GeneralTree, TreeClassifier):
         _COST,
         _REFERENCES,
     )
+    contest = "CART is this tree, pruned"
     check_with: ClassVar[tuple[dict[str, Any], ...]] = (
         {},
         {"max_depth": 4, "nominal": "multiway", "missing": "own", "criterion": "entropy"},
@@ -285,6 +286,7 @@ class DecisionTreeRegressor(GeneralTree, TreeRegressor):
         _COST,
         _REFERENCES,
     )
+    contest = "CART is this tree, pruned"
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({}, {"max_depth": 4, "missing": "frequent"})
 
     criterion: str = param(
@@ -345,6 +347,7 @@ class DecisionStump(TreeClassifier):
         Complexity("O(n p)", "O(1)", "O(n p) bytes for bins"),
         ("Iba, Langley 1992, Induction of one-level decision trees",),
     )
+    contest = "One-R says as much"
     modest: ClassVar[str] = "it asks a single question"
 
     criterion: str = param(

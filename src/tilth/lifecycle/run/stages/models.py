@@ -30,17 +30,14 @@ from tilth.lifecycle.run.contest import (
     unfinished,
 )
 from tilth.lifecycle.run.journal import WORK, Journal
-from tilth.lifecycle.run.ladder import LATE, LEFT_OUT, fitting, rungs
+from tilth.lifecycle.run.ladder import fitting, left_out, rungs
 from tilth.lifecycle.run.record import Run, Witness
 from tilth.lifecycle.source import SourceError
-from tilth.models.catalogue import estimator_class
 from tilth.models.rules.one_r import OneRClassifier
 from tilth.quality.finding import count, listed
 
 #: Shares of the budget until which models are tried as they are, those that were not reached again, and tuned.
 ENTER_UNTIL, AGAIN_UNTIL, TUNE_UNTIL = 0.4, 0.5, 0.65
-#: The models that every other must beat, and the two to begin with.
-FIRST = ("Zero-R", "One-R", "Naive Bayes", "Logistic regression", "Ridge regression")
 _RULE_LINES = 20
 
 
@@ -63,7 +60,7 @@ def baselines(run: Run) -> Iterable[Section]:
     if asked and all(r.name in contest.refused for r in asked):
         told = "; ".join(f"{r.model}: {contest.refused[r.name]}" for r in asked)
         raise SourceError(f"None of the models that were asked for can be tried. {told}.")
-    first = [r for r in ladder if r.name in FIRST and (r.baseline or not wishes.models or r.model in wishes.models)]
+    first = [r for r in ladder if r.entry.turn < 0 and (r.baseline or not wishes.models or r.model in wishes.models)]
     heard: list[str] = []
     rules = [r for r in first if r.baseline]
     enter_all(contest, rules, run.clock, ENTER_UNTIL, heard.append)
@@ -130,7 +127,7 @@ def candidates(run: Run) -> Iterable[Section]:
     """All other models that fit the data, as they come, simple ones first."""
     assert run.contest is not None
     heard: list[str] = []
-    waiting = sorted(run.contest.waiting, key=lambda rung: LATE.index(rung.name) if rung.name in LATE else -1)
+    waiting = sorted(run.contest.waiting, key=lambda rung: rung.entry.turn)
     enter_all(run.contest, waiting, run.clock, ENTER_UNTIL, heard.append)
     # A model that was not reached is worth more than a better setting of one that was.
     enter_all(run.contest, unfinished(run.contest), run.clock, AGAIN_UNTIL, heard.append, most=1.0)
@@ -180,16 +177,12 @@ def choose(run: Run) -> Iterable[Section]:
         ))  # fmt: skip
     out = pd.DataFrame(
         [(n, why) for n, why in contest.refused.items()]
-        + [(n, why) for n, why in LEFT_OUT.items() if not run.options.models and _is_of(n, run.task)],
+        + ([] if run.options.models else list(left_out(run.task).items())),
         columns=["model", "why it was not tried"],
     )
     parts.append(Section("Not tried", frame=out, advice="Any of them by name: --models NAME.", folded=True))
     page.parts = parts
     yield page
-
-
-def _is_of(name: str, task: str) -> bool:
-    return bool(estimator_class(name).card.traits.concept == task)
 
 
 def price_of_suspects(run: Run) -> Iterable[Section]:
