@@ -129,14 +129,14 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "tilth.engines.linear.normal": ("NormalEquations",),
     "tilth.engines.linear.evidence": ("Evidence",),
     "tilth.engines.mixture.product": ("Product", "ProductStatistic"),
-    "tilth.engines.mixture.sums": ("ClassSums",),
     "tilth.engines.tree.one_rule": ("Rule", "RuleStatistic"),
     "tilth.engines.tree.trees": ("Trees",),
     "tilth.stats.counts": ("Counts", "ValueCounts"),
-    "tilth.stats.gram": ("Gram",),
+    "tilth.stats.gram": ("Gram", "Grams"),
     "tilth.stats.histogram": ("Histogram",),
     "tilth.stats.moments": ("Moments",),
     "tilth.stats.sketch": ("QuantileSketch",),
+    "tilth.stats.sums": ("Sums",),
 }
 
 #: Name of every value class -> ``"module:Class"``.
@@ -321,7 +321,7 @@ def _product_statistic(s: Any) -> str | None:
     return None if good else "weight, counts and moments are of different classes"
 
 
-def _class_sums(s: Any) -> str | None:
+def _sums(s: Any) -> str | None:
     good = s.weight.ndim == 1 and s.weight.size and s.sums.ndim == 2 and s.sums.shape[0] == s.weight.size
     return None if good else "weight and sums differ in shape"
 
@@ -342,7 +342,6 @@ def _trees(t: Any) -> str | None:
 
 
 CHECKS: dict[str, Callable[[Any], str | None]] = {
-    "ClassSums": _class_sums,
     "Counts": _counts,
     "FittedStep": _fitted_step,
     "Gram": _gram,
@@ -353,6 +352,7 @@ CHECKS: dict[str, Callable[[Any], str | None]] = {
     "QuantileSketch": _sketch,
     "RuleStatistic": _rule_statistic,
     "Schema": _schema,
+    "Sums": _sums,
     "Trees": _trees,
     "ValueCounts": _value_counts,
 }

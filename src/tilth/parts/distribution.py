@@ -370,11 +370,11 @@ class ExponentialFamily(Distribution):
         shares = as_memberships(weights, len(rows), np.shape(weights)[1], f"{self._name}.fit")
         return self._summed(rows, shares, None, shares.shape[1])
 
-    def from_statistic(self, statistic: Any, prior: Any = None, *, floor: Any = 0.0) -> Self:
+    def from_statistic(self, statistic: Any, prior: Any = None, *, floor: float = 0.0) -> Self:
         """The distribution of greatest likelihood, or with ``prior`` of greatest posterior density.
 
         ``prior`` is a conjugate distribution, or a statistic of imagined rows, which is added. ``floor`` is the
-        smallest variance allowed (of each column): without one a component may shrink to a point.
+        smallest variance of a component, as a share of that of all rows: without one it may shrink to a point.
         """
         if isinstance(prior, Statistic):
             statistic, prior = statistic + prior, None
@@ -382,7 +382,7 @@ class ExponentialFamily(Distribution):
             return dataclasses.replace(self, **{self.prior_of: self._updated(statistic, prior).mode()})
         return dataclasses.replace(self, **self._shaped(self.parameters_from(statistic, floor)))
 
-    def parameters_from(self, statistic: Any, floor: Any = 0.0) -> dict[str, Any]:
+    def parameters_from(self, statistic: Any, floor: float = 0.0) -> dict[str, Any]:
         """Parameters of greatest likelihood by name, with a row for each component; see ``from_statistic``."""
         raise NotImplementedError
 

@@ -42,6 +42,14 @@ class NormalDistribution(ExponentialFamily):
     def _scipy(self) -> tuple[str, dict[str, Any]]:
         return "norm", {"loc": self.location, "scale": self.scale}
 
+    def mean(self) -> Number:
+        """The location."""
+        return self.location
+
+    def variance(self) -> Number:
+        """scale^2."""
+        return self.scale**2
+
     def _log_density(self, x: Floats) -> Any:
         return -0.5 * ((x - self.location) / self.scale) ** 2 - np.log(self.scale) - _HALF_LOG_2PI
 
@@ -53,10 +61,10 @@ class NormalDistribution(ExponentialFamily):
         ratio, apart = self.scale / other.scale, (self.location - other.location) / other.scale
         return -np.log(ratio) + 0.5 * (ratio**2 + apart**2 - 1.0)
 
-    def parameters_from(self, statistic: Moments, floor: Any = 0.0) -> dict[str, Any]:
+    def parameters_from(self, statistic: Moments, floor: float = 0.0) -> dict[str, Any]:
         """The mean and the standard deviation of the rows."""
         mean, variance = statistic.estimates()
-        variance = np.maximum(variance, floor)
+        variance = np.maximum(variance, floor * statistic.total().variance())
         if (variance <= 0).any():
             raise self._no_spread(mean[variance <= 0][0])
         return {"location": mean, "scale": np.sqrt(variance)}
@@ -239,9 +247,9 @@ class ExponentialDistribution(ExponentialFamily):
     def _learnable(self, x: Floats) -> Any:
         return x >= 0
 
-    def parameters_from(self, statistic: Moments, floor: Any = 0.0) -> dict[str, Any]:
+    def parameters_from(self, statistic: Moments, floor: float = 0.0) -> dict[str, Any]:
         """1 / mean."""
-        mean = np.maximum(means_of(statistic), np.sqrt(floor))
+        mean = np.maximum(means_of(statistic), floor**0.5 * statistic.total().mean)
         if (mean <= 0).any():
             raise self._no_spread(0.0)
         return {"rate": 1.0 / mean}
@@ -284,12 +292,13 @@ class GammaDistribution(ExponentialFamily):
     def _features(self, columns: Floats) -> Floats:
         return np.hstack([columns, np.log(columns)])
 
-    def parameters_from(self, statistic: Moments, floor: Any = 0.0) -> dict[str, Any]:
+    def parameters_from(self, statistic: Moments, floor: float = 0.0) -> dict[str, Any]:
         """The shape from the gap between log mean(x) and mean(log x)."""
         mean, mean_log = np.hsplit(means_of(statistic), 2)
+        least = floor * np.hsplit(statistic.total().variance(), 2)[0]
         gap = np.log(mean) - mean_log
-        flat = gap < 1e-14 * np.maximum(1.0, np.abs(np.log(mean)))
-        if flat.any() and not np.all(floor):
+        flat = (gap < 1e-14 * np.maximum(1.0, np.abs(np.log(mean)))) & (least <= 0)
+        if flat.any():
             raise self._no_spread(mean[flat][0])
         gap = np.maximum(gap, 1e-14)
         a = (3.0 - gap + np.sqrt((gap - 3.0) ** 2 + 24.0 * gap)) / (12.0 * gap)
@@ -301,7 +310,7 @@ class GammaDistribution(ExponentialFamily):
             if done:
                 break
         with np.errstate(divide="ignore"):
-            a = np.minimum(a, mean**2 / floor)  # the variance is mean^2 / a
+            a = np.minimum(a, mean**2 / least)  # the variance is mean^2 / a
         return {"shape": a, "rate": a / mean}
 
 
@@ -351,7 +360,7 @@ class BetaDistribution(ExponentialFamily):
     def _features(self, columns: Floats) -> Floats:
         return np.hstack([columns, np.log(columns), np.log1p(-columns)])
 
-    def parameters_from(self, statistic: Moments, floor: Any = 0.0) -> dict[str, Any]:
+    def parameters_from(self, statistic: Moments, floor: float = 0.0) -> dict[str, Any]:
         """The a and b that a search finds: a Dirichlet distribution of x and 1 - x."""
         mean, mean_log, mean_log_rest = np.hsplit(means_of(statistic), 3)
         means, logs = np.stack([mean, 1.0 - mean], axis=-1), np.stack([mean_log, mean_log_rest], axis=-1)

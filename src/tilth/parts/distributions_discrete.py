@@ -49,7 +49,7 @@ class BernoulliDistribution(ExponentialFamily):
     def _learnable(self, x: Floats) -> Any:
         return (x == 0) | (x == 1)
 
-    def parameters_from(self, statistic: Moments | Sums, floor: Any = 0.0) -> dict[str, Any]:
+    def parameters_from(self, statistic: Moments | Sums, floor: float = 0.0) -> dict[str, Any]:
         """The share of ones."""
         return {"probability": np.clip(means_of(statistic), 0.0, 1.0)}
 
@@ -105,7 +105,7 @@ class BinomialDistribution(ExponentialFamily):
     def _learnable(self, x: Floats) -> Any:
         return (x >= 0) & (x <= self.n) & (x == np.floor(x))
 
-    def parameters_from(self, statistic: Moments | Sums, floor: Any = 0.0) -> dict[str, Any]:
+    def parameters_from(self, statistic: Moments | Sums, floor: float = 0.0) -> dict[str, Any]:
         """The share of hits among all trials."""
         return {"probability": np.clip(means_of(statistic) / self._trials(), 0.0, 1.0)}
 
@@ -146,7 +146,7 @@ class PoissonDistribution(ExponentialFamily):
     def _learnable(self, x: Floats) -> Any:
         return (x >= 0) & (x == np.floor(x))
 
-    def parameters_from(self, statistic: Moments | Sums, floor: Any = 0.0) -> dict[str, Any]:
+    def parameters_from(self, statistic: Moments | Sums, floor: float = 0.0) -> dict[str, Any]:
         """The mean count."""
         return {"rate": np.maximum(means_of(statistic), 0.0)}
 

@@ -58,7 +58,7 @@ class _Shares(ExponentialFamily):
         """Number of free parameters, for AIC and BIC."""
         return np.size(self.probabilities) - max(math.prod(self.batch_shape), 1)
 
-    def parameters_from(self, statistic: Counts | Sums, floor: Any = 0.0) -> dict[str, Any]:
+    def parameters_from(self, statistic: Counts | Sums, floor: float = 0.0) -> dict[str, Any]:
         """Relative frequencies of the levels; those of all rows for a component without any."""
         counts = self._counts(statistic)
         whole = counts.sum(axis=0)
@@ -369,7 +369,7 @@ class DirichletDistribution(ExponentialFamily):
     def _features(self, columns: Floats) -> Floats:
         return np.hstack([columns, np.log(columns)])
 
-    def parameters_from(self, statistic: Moments, floor: Any = 0.0) -> dict[str, Any]:
+    def parameters_from(self, statistic: Moments, floor: float = 0.0) -> dict[str, Any]:
         """The concentrations that a search finds, from the means of x and log x."""
         means, logs = np.hsplit(means_of(statistic), 2)
         if not (np.log(means) - logs > 1e-14).all():
@@ -500,21 +500,23 @@ class MultivariateNormalDistribution(ExponentialFamily):
         grams.update(rows, shares, weights)
         return grams
 
-    def parameters_from(self, statistic: Moments | Grams, floor: Any = 0.0) -> dict[str, Any]:
+    def parameters_from(self, statistic: Moments | Grams, floor: float = 0.0) -> dict[str, Any]:
         """Means, and covariances of the structure; a component without rows takes those of all rows."""
         if isinstance(statistic, Moments):
             mean, variance = statistic.estimates()
             if self.structure == "spherical":
                 variance = np.broadcast_to(variance.mean(axis=1, keepdims=True), variance.shape)
-            least = np.max(floor) if self.structure == "spherical" else floor
+            least = floor * statistic.total().variance()
+            least = least.max() if self.structure == "spherical" else least
             return {"location": mean, "covariance": np.maximum(variance, least)[:, :, None] * np.eye(mean.shape[1])}
         whole, empty = statistic.total(), statistic.weight <= 0
+        least = floor * np.diagonal(whole.covariance())
         mean = np.where(empty[:, None], whole.mean, statistic.mean)
         if self.structure == "tied":
-            return {"location": mean, "covariance": _raised(statistic.cross.sum(axis=0) / whole.weight, floor)}
+            return {"location": mean, "covariance": _raised(statistic.cross.sum(axis=0) / whole.weight, least)}
         weight = np.where(empty, 1.0, statistic.weight)[:, None, None]
         spread = np.where(empty[:, None, None], whole.covariance(), statistic.cross / weight)
-        return {"location": mean, "covariance": _raised(spread, floor)}
+        return {"location": mean, "covariance": _raised(spread, least)}
 
     def _shaped(self, parameters: Mapping[str, Floats]) -> dict[str, Any]:
         mean, spread = parameters["location"], parameters["covariance"]
@@ -530,12 +532,12 @@ class MultivariateNormalDistribution(ExponentialFamily):
         return MultivariateNormalDistribution(location=centre, covariance=0.5 * (spread + spread.T))
 
 
-def _raised(covariance: Floats, floor: Any) -> Floats:
+def _raised(covariance: Floats, least: Floats) -> Floats:
     """The likeliest covariance that is nowhere below a diagonal of variances: eigenvalues in their units, raised to 1.
 
     Adding to the diagonal instead would change covariances that need no help, and a likelihood could fall.
     """
-    unit = np.sqrt(np.broadcast_to(np.asarray(floor, dtype=np.float64), covariance.shape[-1:]))
+    unit = np.sqrt(least)
     if not (unit > 0).all():
         return covariance
     values, vectors = np.linalg.eigh(covariance / np.outer(unit, unit))
