@@ -2,7 +2,9 @@
 
 A test claims a row by ``@pytest.mark.covers("D-22")`` on a function or class, in a parameter's ``marks`` or
 in a ``pytestmark``. The tests are read as syntax trees, nothing is imported. A test that is always
-skipped or expected to fail claims nothing.
+skipped or expected to fail claims nothing, nor does a module that may skip itself: one with ``skip`` or ``skipif``
+in its ``pytestmark``, a ``pytest.skip`` outside functions, or an ``importorskip`` of a package that the tests do
+not require.
 
     python scripts/coverage_rows.py            write the page
     python scripts/coverage_rows.py --check    exit 1 if the page is stale or a mark names an unknown row
@@ -13,14 +15,18 @@ from __future__ import annotations
 import argparse
 import ast
 import csv
+import re
 import sys
+import tomllib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
 MARK = "covers"
 SWITCHED_OFF = {"skip", "xfail"}
+#: Distributions whose modules have another name.
+MODULES = {"scikit-learn": "sklearn"}
 TESTS_SHOWN = 3
 
 
@@ -61,10 +67,8 @@ def read_rows(path: Path) -> list[Row]:
 
 def _mark_calls(node: ast.AST) -> Iterator[ast.Call]:
     for child in ast.walk(node):
-        if isinstance(child, ast.Call):
-            name = child.func.attr if isinstance(child.func, ast.Attribute) else getattr(child.func, "id", "")
-            if name == MARK:
-                yield child
+        if isinstance(child, ast.Call) and _name(child) == MARK:
+            yield child
 
 
 def _rows_of(nodes: Sequence[ast.AST], place: str) -> list[str]:
@@ -78,14 +82,6 @@ def _rows_of(nodes: Sequence[ast.AST], place: str) -> list[str]:
     return ids
 
 
-def _is_switched_off(decorators: Sequence[ast.expr]) -> bool:
-    for decorator in decorators:
-        target = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if isinstance(target, ast.Attribute) and target.attr in SWITCHED_OFF:
-            return True
-    return False
-
-
 def _pytestmarks(body: Sequence[ast.stmt]) -> list[ast.expr]:
     return [
         statement.value
@@ -95,21 +91,65 @@ def _pytestmarks(body: Sequence[ast.stmt]) -> list[ast.expr]:
     ]
 
 
-def _claims_in(body: Sequence[ast.stmt], prefix: str) -> Iterator[tuple[str, str]]:
+def _name(node: ast.expr) -> str:
+    """Name the last part of what is called or read: ``skip`` of ``pytest.mark.skip(...)``."""
+    target = node.func if isinstance(node, ast.Call) else node
+    return target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", "")
+
+
+def _outside_functions(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
+    """Yield every node that runs when the module is imported, apart from classes."""
+    waiting: list[ast.AST] = list(body)
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            yield node
+            waiting.extend(ast.iter_child_nodes(node))
+
+
+def _may_skip_itself(body: Sequence[ast.stmt], required: Set[str]) -> bool:
+    """Whether a module or class may be skipped as a whole where all packages in ``required`` are installed."""
+    marks = [mark for value in _pytestmarks(body) for mark in getattr(value, "elts", [value])]
+    if any(_name(mark) in SWITCHED_OFF | {"skipif"} for mark in marks):
+        return True
+    for call in (node for node in _outside_functions(body) if isinstance(node, ast.Call)):
+        if ast.unparse(call.func) == "pytest.skip":
+            return True
+        if _name(call) == "importorskip":
+            module = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else ""
+            if str(module).split(".")[0] not in required:
+                return True
+    return False
+
+
+def required_modules(root: Path) -> set[str]:
+    """Name the top modules that are installed wherever the tests run, from pyproject.toml."""
+    path = root / "pyproject.toml"
+    project = tomllib.loads(path.read_text(encoding="utf-8"))["project"] if path.is_file() else {}
+    wanted = [*project.get("dependencies", []), *project.get("optional-dependencies", {}).get("test", [])]
+    names = [re.split(r"[\s<>=!~;\[]", requirement)[0].lower() for requirement in wanted]
+    return {MODULES.get(name, name.replace("-", "_")) for name in names}
+
+
+def _claims_in(body: Sequence[ast.stmt], prefix: str, required: Set[str]) -> Iterator[tuple[str, str]]:
     """Yield (row, test) for every mark in a module or class body; ``prefix`` names that body."""
+    if _may_skip_itself(body, required):
+        return
     for row in _rows_of(_pytestmarks(body), prefix):
         yield row, prefix
     for node in body:
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             continue
         is_class = isinstance(node, ast.ClassDef)
-        if not node.name.startswith("Test" if is_class else "test") or _is_switched_off(node.decorator_list):
+        if not node.name.startswith("Test" if is_class else "test"):
+            continue
+        if any(_name(decorator) in SWITCHED_OFF for decorator in node.decorator_list):
             continue
         place = f"{prefix}::{node.name}"
         for row in _rows_of(node.decorator_list, place):
             yield row, place
         if is_class:
-            yield from _claims_in(node.body, place)
+            yield from _claims_in(node.body, place, required)
 
 
 def _module_exists(source: Path, dotted: str) -> bool:
@@ -139,11 +179,11 @@ def _where(test_file: Path, tests: Path, source: Path, tree: ast.Module) -> tupl
 def find_claims(root: Path) -> list[Claim]:
     """Find every mark of the test suite below ``root``."""
     tests, source = root / "tests", root / "src"
-    claims = set()
+    claims, required = set(), required_modules(root)
     for path in sorted(tests.rglob("test_*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
         where = _where(path, tests, source, tree)
-        for row, test in _claims_in(tree.body, path.relative_to(root).as_posix()):
+        for row, test in _claims_in(tree.body, path.relative_to(root).as_posix(), required):
             claims.add(Claim(row, test, where))
     return sorted(claims)
 

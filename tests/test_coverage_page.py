@@ -119,6 +119,37 @@ def test_a_test_that_does_not_run_proves_nothing(project: Path, switch: str) -> 
     assert _claims(project, suite) == set()
 
 
+@pytest.mark.parametrize(
+    "switch",
+    [
+        'pytestmark = pytest.mark.skipif(not Path("data").exists(), reason="no data")',
+        'pytestmark = [pytest.mark.slow, pytest.mark.skip(reason="later")]',
+        'pytest.skip("not here", allow_module_level=True)',
+        'if sys.platform == "win32":\n    pytest.skip("not here", allow_module_level=True)',
+        'rare = pytest.importorskip("rare.part")',
+    ],
+)
+def test_a_module_that_may_skip_itself_proves_nothing(project: Path, switch: str) -> None:
+    test = '\n@pytest.mark.covers("A-01")\ndef test_x(): pass\n'
+    assert _claims(project, switch + test) == set()
+    assert _claims(project, "SWITCH = 1" + test) == {("A-01", "tests/test_things.py::test_x")}
+
+
+def test_packages_that_the_tests_require_are_always_there(project: Path) -> None:
+    (project / "pyproject.toml").write_text(
+        '[project]\ndependencies = ["scikit-learn>=1.6"]\n'
+        'optional-dependencies.test = ["pytest-xdist>=3", "rare[all]>=2"]\n'
+    )
+    assert coverage_rows.required_modules(project) == {"sklearn", "pytest_xdist", "rare"}
+    suite = 'rare = pytest.importorskip("rare.part")\n@pytest.mark.covers("A-01")\ndef test_x(): pass\n'
+    assert _claims(project, suite) == {("A-01", "tests/test_things.py::test_x")}
+
+
+def test_a_skip_inside_a_function_is_that_function_s_business(project: Path) -> None:
+    suite = 'def rows():\n    pytest.skip("none")\n@pytest.mark.covers("A-01")\ndef test_x(): pass\n'
+    assert _claims(project, suite) == {("A-01", "tests/test_things.py::test_x")}
+
+
 def test_marks_must_be_plain_strings(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / "tests/test_things.py").write_text(
         "import pytest\nROW = 'A-01'\n@pytest.mark.covers(ROW)\ndef test_x(): pass\n"
@@ -143,7 +174,7 @@ def test_a_test_file_is_placed_by_the_module_it_mirrors(project: Path) -> None:
 
 def test_the_rows_of_this_project_are_well_formed() -> None:
     rows = coverage_rows.read_rows(PROJECT / "spec" / "rows.csv")
-    assert len(rows) == 705 + 82
+    assert len(rows) == 728 + 13 + 83 + 100 + 80
     assert all(row.area and row.capability and len(row.capability.split()) <= 12 for row in rows)
 
 

@@ -7,6 +7,8 @@ from tilth.data.convert import Accepts as Accepts
 from tilth.data.convert import plan as plan
 from tilth.data.infer import infer as infer
 from tilth.data.reading import read as read
+from tilth.data.sequences import Sequences as Sequences
+from tilth.data.sequences import read_sequences as read_sequences
 from tilth.engines.linear.descent import Descent as Descent
 from tilth.engines.optimise.constrained import minimise_constrained as minimise_constrained
 from tilth.engines.optimise.descent import gradient_descent as gradient_descent

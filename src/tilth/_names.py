@@ -110,6 +110,8 @@ OTHERS: dict[str, str] = {
     "plan": "tilth.data.convert",
     "Accepts": "tilth.data.convert",
     "read": "tilth.data.reading",
+    "read_sequences": "tilth.data.sequences",
+    "Sequences": "tilth.data.sequences",
     "chunks": "tilth.data.chunks",
     "Laplace": "tilth.parts.smoothing",
     "Epsilon": "tilth.parts.smoothing",

@@ -53,7 +53,7 @@ def test_kinds_are_overridden(titanic):
         NaiveBayes(kinds={"sex": ["male"]}).fit(titanic, "survived")
 
 
-@pytest.mark.covers("D-05", "D-04")
+@pytest.mark.covers("D-05", "D-04", "SP-14")
 def test_three_remedies(titanic):
     frame = titanic[["sex", "fare", "survived"]]
     convert = tilth.GaussianNB().fit(frame, "survived")
@@ -189,7 +189,7 @@ def test_fit_from_files_equals_fit_in_memory(tmp_path, titanic):
         assert model.schema_["age"].n_rows == 891
 
 
-@pytest.mark.covers("R-23", "R-25", "R-29")
+@pytest.mark.covers("R-25", "R-29")
 def test_declarations_speak():
     assert str(NaiveBayes().traits) == (
         "supervised, classification, parametric, non-linear, generative, eager, probabilistic"
@@ -229,7 +229,6 @@ def test_parameters_and_hyperparameters(titanic):
     assert {k: id(v) for k, v in model.parameters().items()} == before
 
 
-@pytest.mark.covers("R-26")
 def test_entry_points_by_concept_and_the_wrong_target():
     regressors = set(tilth.models(task="regression")["model"])
     assert {"ZeroRRegressor", "DecisionTreeRegressor", "RandomForestRegressor"} <= regressors

@@ -14,7 +14,7 @@ SIZE = Column("size", ordinal("low", "mid", "high"), np.array([0, 2, 2, 1, -1], 
 AGE = Column("age", numeric, np.array([1.0, 3.0, np.nan, 8.0]))
 
 
-@pytest.mark.covers("D-02")
+@pytest.mark.covers("D-02", "SP-15")
 def test_operations_that_have_no_meaning_are_refused() -> None:
     with pytest.raises(KindError, match=r"'colour' is nominal: .*equality, so a mean has no meaning"):
         COLOUR.mean()

@@ -41,7 +41,7 @@ def test_what_is_wrong_is_named(slope, shift, kind):
     assert found.slope == pytest.approx(1 / slope, rel=0.25)
     assert "CalibratedClassifier" in found.advice
     assert found.p_value < 0.001
-    assert found.verdict in str(found)
+    assert found.verdict() in str(found)
 
 
 def test_a_bend_that_no_slope_sees_is_found():
@@ -155,7 +155,7 @@ def test_weights_and_groups_are_not_tested():
         found = calibration(happened, p, **extra)
         assert found.tests == ()
         assert found.kind == "not tested"
-        assert "No test" in found.verdict
+        assert "No test" in found.verdict()
     plain, grouped = calibration(happened, p), calibration(happened, p, groups=np.repeat(np.arange(30), 10))
     assert grouped.ece.value == plain.ece.value
     assert grouped.ece.method == "bootstrap of groups"

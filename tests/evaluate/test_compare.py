@@ -20,7 +20,7 @@ def test_the_best_and_its_verdict(weather):
     assert len(weather.resampling.splits) == 5  # the smaller class has five rows
 
 
-@pytest.mark.covers("EV-30")
+@pytest.mark.covers("EV-30", "SP-74")
 def test_one_number_ranks_with_its_interval(weather):
     board = weather.leaderboard()
     assert board["accuracy"].is_monotonic_decreasing

@@ -21,12 +21,12 @@ def test_intervals_of_least_squares_are_judged():
     expected = wilson(int(found.covered[0]), 300)
     frame = found.frame()
     assert (frame["low"][0], frame["high"][0]) == pytest.approx((expected.low, expected.high))
-    assert "is kept" in found.verdict
+    assert "is kept" in found.verdict()
     assert set(frame["part"]) == {"all", "side"}
     narrow = coverage(y[300:], ends["prediction"] - 0.5, ends["prediction"] + 0.5, level=0.9)
-    assert "NOT kept" in narrow.verdict
+    assert "NOT kept" in narrow.verdict()
     wide = coverage(y[300:], ends["prediction"] - 50, ends["prediction"] + 50, level=0.9)
-    assert "more than kept" in wide.verdict
+    assert "more than kept" in wide.verdict()
 
 
 def test_sets_are_judged_as_the_model_judges_them():
@@ -37,7 +37,7 @@ def test_sets_are_judged_as_the_model_judges_them():
     own = model.coverage_report(X[200:], y[200:])
     found = set_coverage(y[200:], model.predict_set(X[200:]), level=0.9, calibration_rows=50)
     np.testing.assert_array_equal(found.covered, own.covered)
-    assert found.verdict == own.verdict
+    assert found.verdict() == own.verdict()
 
 
 def test_bad_input_is_refused_in_words():

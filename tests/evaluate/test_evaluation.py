@@ -16,7 +16,7 @@ def penguins():
     return evaluate(NaiveBayes(), data.frame, data.target, kinds=data.kinds)
 
 
-@pytest.mark.covers("B-05")
+@pytest.mark.covers("B-05", "SP-10")
 def test_every_model_stands_beside_the_baselines(penguins):
     frame = penguins.frame()
     assert list(frame["model"].unique()) == ["Zero-R", "One-R", "NaiveBayes"]
@@ -53,7 +53,7 @@ def test_regression_scores_agree_with_scikit_learn():
     assert found.shares()["mean error (target - answer)"][0] == pytest.approx((answers.true - answers.given).mean())
 
 
-@pytest.mark.covers("EV-13")
+@pytest.mark.covers("EV-13", "SP-06")
 def test_a_small_test_is_called_small():
     found = evaluate(NaiveBayes(), load("weather").frame, "Play")
     assert found.caution("NaiveBayes").startswith(
@@ -67,7 +67,7 @@ def test_a_small_test_is_called_small():
     assert "2 of '1'" in rare.caution("ZeroRClassifier")
 
 
-@pytest.mark.covers("EV-14")
+@pytest.mark.covers("EV-14", "SP-07")
 def test_mean_and_spread_over_folds_are_reported(penguins):
     frame = penguins.frame()
     row = frame[(frame["model"] == "NaiveBayes") & (frame["score"] == "accuracy")].iloc[0]
@@ -77,7 +77,7 @@ def test_mean_and_spread_over_folds_are_reported(penguins):
     assert len(by_fold) == len(penguins.resampling.splits) == 10
 
 
-@pytest.mark.covers("EV-34")
+@pytest.mark.covers("EV-34", "SP-03")
 def test_training_scores_are_called_optimistic(penguins):
     assert "training score (optimistic)" in penguins.frame()
     assert "optimistic" in penguins.how()

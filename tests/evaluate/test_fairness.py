@@ -60,7 +60,7 @@ def test_answers_over_folds_are_those_of_by_group(people):
     assert found.frame()["rows"].sum() == len(people)
 
 
-@pytest.mark.covers("FA-01", "FA-09")
+@pytest.mark.covers("FA-01", "FA-09", "FX-92")
 def test_unaware_leaves_the_sensitive_column_out_of_learning_and_proxies_are_named(people):
     table = people.assign(copy=people["sex"].map({"f": "blue", "m": "red"}))
     aware = fairness(NaiveBayes(), people, "y", sensitive="sex", folds=5, look_for_proxies=False)

@@ -146,7 +146,7 @@ def test_rows_that_belong_together_widen_the_intervals():
 # -------------------------------------------------------------------------------------------------- criteria, conflicts
 
 
-@pytest.mark.covers("FA-08")
+@pytest.mark.covers("FA-08", "WN-68", "SP-69")
 def test_no_fair_free_lunch():
     answers, names = told(LUNCH)
     found = by_group(answers, {"group": names})
@@ -195,7 +195,7 @@ def test_the_rates_that_base_rates_imply():
         implied([0.5], tpr=5, fpr=0.1)
 
 
-@pytest.mark.covers("FA-07")
+@pytest.mark.covers("FA-07", "SP-69")
 def test_limitations_are_printed_with_each_criterion():
     answers, names = told(LUNCH)
     found = by_group(answers, {"group": names})
@@ -218,7 +218,7 @@ def test_base_rates_that_are_not_shown_to_differ_make_no_conflict():
 # --------------------------------------------------------------------------------------------------------------- groups
 
 
-@pytest.mark.covers("FA-01")
+@pytest.mark.covers("FA-01", "SP-68")
 def test_sensitive_columns_one_by_one_and_together():
     rng = np.random.default_rng(0)
     answers, sex = random_answers(600)

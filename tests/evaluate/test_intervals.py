@@ -12,7 +12,7 @@ def test_wald_of_twelve_errors_in_forty():
     assert (found.low, found.high) == (pytest.approx(0.158, abs=5e-4), pytest.approx(0.442, abs=5e-4))
 
 
-@pytest.mark.covers("EV-02", "WN-36")
+@pytest.mark.covers("EV-02", "WN-36", "FX-05")
 def test_wilson_stays_above_zero_where_wald_does_not():
     assert wald(2, 20).low < 0
     assert wald(2, 20).high - 0.1 == pytest.approx(0.1315, abs=5e-5)

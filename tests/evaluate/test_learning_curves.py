@@ -212,7 +212,7 @@ def test_one_row_and_wrong_models_are_refused():
 # ----------------------------------------------------------------------------------------------------- complexity curve
 
 
-@pytest.mark.covers("BV-09", "PL-09")
+@pytest.mark.covers("BV-09")
 def test_k_of_nearest_neighbours_against_scikit_learn(cancer, tmp_path):
     X, y = cancer
     k = [1, 3, 5, 9, 15, 101, 301]

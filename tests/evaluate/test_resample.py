@@ -40,6 +40,7 @@ def run(models, X, y, split="auto", task="classification", **kwargs):
     return resample(models, problem, splits, **kwargs)
 
 
+@pytest.mark.covers("SP-04")
 def test_each_row_is_predicted_by_models_that_have_not_seen_it():
     # The column names the row: a model that had seen a row would know its label.
     rows = pd.DataFrame({"row": [f"r{i}" for i in range(60)]})

@@ -2,15 +2,16 @@ import numpy as np
 import pytest
 from sklearn.model_selection import KFold
 
-from tilth.evaluate.splits import Splits, make_splits, stratified_folds
+from tilth.evaluate.splits import Splits, make_splits
+from tilth.stats.folds import fold_of_rows
 
 
 @pytest.mark.covers("EV-05")
 def test_three_folds_of_3000_rows():
-    fold = stratified_folds(np.zeros(3000), 3)
+    fold = fold_of_rows(3000, 3)
     assert np.bincount(fold).tolist() == [1000, 1000, 1000]
-    assert not np.array_equal(fold, stratified_folds(np.zeros(3000), 3, seed=1))
-    assert np.array_equal(fold, stratified_folds(np.zeros(3000), 3, seed=0))
+    assert not np.array_equal(fold, fold_of_rows(3000, 3, seed=1))
+    assert np.array_equal(fold, fold_of_rows(3000, 3, seed=0))
     found = make_splits(3, np.arange(3000.0), task="regression")
     assert [(len(s.train), len(s.test)) for s in found] == [(2000, 1000)] * 3
 
@@ -19,7 +20,7 @@ def test_three_folds_of_3000_rows():
 @pytest.mark.parametrize("folds", [2, 5, 7])
 def test_stratified_folds_keep_class_shares(folds):
     classes = np.random.default_rng(0).choice(4, size=203, p=[0.5, 0.3, 0.15, 0.05])
-    fold = stratified_folds(classes, folds)
+    fold = fold_of_rows(len(classes), folds, classes=classes)
     sizes = np.bincount(fold, minlength=folds)
     assert sizes.max() - sizes.min() <= 1
     for c in range(4):
@@ -30,7 +31,7 @@ def test_stratified_folds_keep_class_shares(folds):
 @pytest.mark.parametrize("folds", [1, 6])
 def test_impossible_folds_are_refused(folds):
     with pytest.raises(ValueError, match="at least 2 and at most the number of rows, 5"):
-        stratified_folds(np.zeros(5), folds)
+        fold_of_rows(5, folds)
 
 
 def disjoint(found):
@@ -68,10 +69,14 @@ def test_leave_one_out_makes_as_many_models_as_rows():
     assert sorted(int(s.test[0]) for s in found) == list(range(12))
 
 
-@pytest.mark.covers("EV-08")
+@pytest.mark.covers("EV-08", "U-02")
 def test_repeated_random_splits():
     found = make_splits("random", np.array([0, 1] * 50), repeats=7, test_size=0.3)
     assert len(found) == 7
+    assert {(len(s.train), len(s.test)) for s in found} == {(70, 30)}
+    again, other = (make_splits("random", np.array([0, 1] * 50), repeats=7, test_size=0.3, seed=s) for s in (0, 1))
+    assert all((a.test == b.test).all() for a, b in zip(found, again, strict=True))
+    assert not any(np.array_equal(np.sort(a.test), np.sort(b.test)) for a, b in zip(found, other, strict=True))
     assert not found.tested_once
     disjoint(found)
     assert len({tuple(s.test) for s in found}) == 7

@@ -65,7 +65,7 @@ def test_a_constraint_is_kept_or_said_to_be_impossible():
     assert at["recall"] >= 0.9
     assert found.measure == "fpr"
     hopeless = choose_threshold(true, p, constraint=("precision", 1.0), costs={"fp": 1, "fn": 1}, positive="well")
-    assert hopeless.met or "CANNOT" in hopeless.verdict
+    assert hopeless.met or "CANNOT" in hopeless.verdict()
     never = choose_threshold([0, 1, 0, 1], [0.9, 0.1, 0.8, 0.2], constraint=("precision", 0.9))
     assert not never.met
     assert "CANNOT" in str(never)
@@ -73,8 +73,8 @@ def test_a_constraint_is_kept_or_said_to_be_impossible():
 
 def test_the_display_is_complete():
     found = choose_threshold(*scores(200, 5), maximise="f1")
-    assert found.verdict in str(found)
-    assert found.sections()[0].text == found.verdict
+    assert found.verdict() in str(found)
+    assert found.sections()[0].text == found.verdict()
     assert found.plot() is not None
     json.dumps(found.to_dict())
 

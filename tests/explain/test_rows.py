@@ -118,6 +118,7 @@ def test_columns_that_do_the_same_get_the_same():
 # ------------------------------------------------------------------------------------------------------------ any model
 
 
+@pytest.mark.covers("SP-26")
 @pytest.mark.parametrize(
     "model",
     [

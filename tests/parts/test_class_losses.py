@@ -41,6 +41,7 @@ def test_the_start_is_the_best_constant(link):
     assert abs(np.average(loss.gradient(TWO, np.full(N, c[0])), weights=WEIGHT)) < 1e-12
 
 
+@pytest.mark.covers("FX-42")
 @every_link
 def test_a_loss_is_convex_where_it_says_so(link):
     loss = SigmoidLoss(sigmoid=link)
@@ -70,7 +71,7 @@ def test_the_logistic_sigmoid_is_the_logistic_loss():
         np.testing.assert_allclose(mine, plain, rtol=1e-8, atol=1e-9)
 
 
-@pytest.mark.covers("G-04")
+@pytest.mark.covers("G-04", "FX-41")
 def test_both_codings_have_the_same_loss():
     eta = rng.normal(size=N) * 5
     margin = (2 * TWO - 1) * eta
@@ -85,14 +86,14 @@ def test_a_margin_of_minus_1000_costs_1000():
     assert Softmax(k=2).value(np.array([0]), np.array([[0.0, 1000.0]]))[0] == 1000.0
 
 
-@pytest.mark.covers("G-13", "WN-78")
+@pytest.mark.covers("G-13", "WN-78", "FX-12")
 def test_k_binary_cross_entropies_are_not_the_softmax_cross_entropy():
     p = np.array([[0.7, 0.1, 0.1, 0.1]])
     assert OneVersusAll(k=4).value(np.array([0]), logit(p))[0] == pytest.approx(0.67276, abs=5e-6)
     assert Softmax(k=4).value(np.array([0]), np.log(p))[0] == pytest.approx(0.35667, abs=5e-6)
 
 
-@pytest.mark.covers("G-12", "WN-58")
+@pytest.mark.covers("G-12", "WN-58", "FX-11")
 def test_softmax_has_positive_exponents():
     np.testing.assert_allclose(Softmax(k=3).inverse([[2.0, 1.0, 0.0]]), [[0.6652, 0.2447, 0.0900]], atol=5e-5)
 

@@ -61,7 +61,7 @@ def test_a_column_of_identities_still_ranks_first_by_gain_ratio():
     assert information_gain(identities) / information_gain(outlook) == pytest.approx(3.81, abs=0.01)
 
 
-@pytest.mark.covers("WN-05", "T-07", "T-10")
+@pytest.mark.covers("WN-05", "T-07", "T-10", "FX-07")
 def test_weighted_gini_of_the_weather_columns():
     tables = weather_tables().values()
     assert [weighted_impurity(t) for t in tables] == pytest.approx([0.3429, 0.4405, 0.3673, 0.4286], abs=6e-5)
@@ -77,7 +77,7 @@ def test_three_red_six_blue_one_green():
     assert float(Entropy().of(counts)) == pytest.approx(1.2955, abs=5e-5)
 
 
-@pytest.mark.covers("WN-15", "WN-16", "WN-17", "WN-18", "WN-19", "T-07", "T-08")
+@pytest.mark.covers("WN-15", "WN-16", "WN-17", "WN-18", "WN-19", "T-07", "T-08", "FX-38")
 @pytest.mark.parametrize(
     ("counts", "error", "gini", "bits"),
     [((16, 0), 0, 0, 0), ((15, 1), 1 / 16, 0.1171875, 0.33729), ((8, 8), 0.5, 0.5, 1.0)],
@@ -88,7 +88,7 @@ def test_sixteen_elements(counts, error, gini, bits):
     assert float(Entropy().of(counts)) == pytest.approx(bits, abs=5e-6)
 
 
-@pytest.mark.covers("WN-20", "WN-21")
+@pytest.mark.covers("WN-20", "WN-21", "FX-07", "FX-37")
 @pytest.mark.parametrize("k", [2, 3, 7])
 def test_bounds_are_reached_by_equal_shares_and_never_passed(k):
     assert Misclassification().bound(k) == pytest.approx(1 - 1 / k)

@@ -165,7 +165,21 @@ def test_probabilities_worked_by_hand():
     assert die.variance() == pytest.approx(35 / 12)
 
 
-@pytest.mark.covers("P-11")
+@pytest.mark.covers("WN-43")
+def test_three_standard_deviations_hold_997_in_1000():
+    height = NormalDistribution(170.0, 8.0)
+    assert float(height.cdf(194.0) - height.cdf(146.0)) == pytest.approx(0.9973, abs=5e-5)
+
+
+@pytest.mark.covers("WN-52", "FX-43")
+def test_the_constant_of_a_density_in_two_dimensions():
+    """(2 pi)^(-n/2), not (2 pi)^(-n): 0.1592 for n = 2, where the printed form gives 0.0253."""
+    plane = MultivariateNormalDistribution(np.zeros(2), np.eye(2))
+    assert float(np.exp(plane.logpdf(np.zeros(2)))) == pytest.approx(0.1592, abs=5e-5)
+    assert float(plane.logpdf(np.array([3.0, 4.0])) - plane.logpdf(np.zeros(2))) == pytest.approx(-0.5 * 25)
+
+
+@pytest.mark.covers("P-11", "WN-55")
 def test_a_negative_log_likelihood_may_be_below_zero_and_a_divergence_not():
     sharp = NormalDistribution(0.0, 0.01)
     assert -float(sharp.logpdf(0.0)) == pytest.approx(-3.686, abs=5e-4)
@@ -310,6 +324,7 @@ def test_weights_are_repetitions_and_zero_weights_are_absence(ours, peer):
             np.testing.assert_allclose(by_weight.get_params()[name], value, rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.covers("FX-53")
 def test_the_divisor_of_maximum_likelihood_is_n():
     rows = np.array([1.0, 2.0, 6.0])
     assert NormalDistribution().fit(rows).scale == pytest.approx(rows.std(ddof=0))

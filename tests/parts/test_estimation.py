@@ -114,7 +114,7 @@ def test_weights_are_repetitions():
 # --------------------------------------------------------------------------------------------------------- regression
 
 
-@pytest.mark.covers("P-05", "P-06")
+@pytest.mark.covers("P-05", "P-06", "WN-53", "FX-02")
 def test_normal_noise_is_least_squares_and_its_variance_the_mean_squared_residual():
     X, y = regression_rows()
     found = maximum_likelihood(noisy_line, (X, y), np.r_[np.zeros(4), 1.0], [(None, None)] * 4 + [POSITIVE])
@@ -147,7 +147,7 @@ def test_criteria_and_errors_are_those_of_statsmodels():
     np.testing.assert_allclose(table[["low", "high"]], logit.conf_int(), rtol=1e-5)
 
 
-@pytest.mark.covers("P-15", "WN-54")
+@pytest.mark.covers("P-15", "WN-54", "FX-03")
 def test_a_normal_prior_of_weights_is_ridge_with_alpha_times_variance():
     X, y = regression_rows(seed=3)
     alpha, variance = 2.5, 0.49
@@ -330,7 +330,7 @@ def test_differences_are_derivatives():
     np.testing.assert_allclose(numeric_hessian(function, x), expected, atol=1e-8)
 
 
-@pytest.mark.covers("P-19")
+@pytest.mark.covers("P-19", "FX-33")
 def test_the_subgradient_of_the_absolute_value_is_defined_at_zero():
     low, high = absolute_subdifferential([-2.0, 0.0, 0.5])
     assert low.tolist() == [-1.0, -1.0, 1.0]

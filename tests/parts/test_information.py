@@ -33,7 +33,7 @@ tables = counts.filter(lambda t: t.sum() > 0)
 shares = hnp.arrays(np.float64, 5, elements=st.one_of(st.just(0.0), st.floats(1e-3, 9))).filter(lambda t: t.sum() > 0)
 
 
-@pytest.mark.covers("P-20")
+@pytest.mark.covers("P-20", "FX-95")
 def test_entropies_worked_by_hand():
     assert float(entropy([9, 5])) == pytest.approx(0.9403, abs=5e-5)
     assert float(entropy([16, 0])) == 0.0
@@ -123,7 +123,7 @@ def test_squared_error_is_the_cross_entropy_of_unit_noise():
     assert -float(NormalDistribution(0.0, 1.0).logpdf(math.sqrt(0.217444))) == pytest.approx(1.02766, abs=5e-6)
 
 
-@pytest.mark.covers("P-08")
+@pytest.mark.covers("P-08", "FX-63")
 def test_surprisals_add_and_the_most_surprising_rows_are_listed():
     assert surprisal([1.0, 0.5, 0.25, 0.0]).tolist() == [0.0, 1.0, 2.0, np.inf]
     assert float(surprisal(0.5 * 0.25)) == float(surprisal(0.5) + surprisal(0.25))
@@ -142,7 +142,13 @@ def test_surprisals_add_and_the_most_surprising_rows_are_listed():
 # ---------------------------------------------------------------------------------------------------------- covariance
 
 
-@pytest.mark.covers("P-21")
+@pytest.mark.covers("FX-97")
+def test_a_rare_event_is_surprising_and_its_entropy_is_low():
+    assert float(surprisal(1 / 1024)) == 10.0
+    assert float(entropy([1, 1023])) < 0.02
+
+
+@pytest.mark.covers("P-21", "FX-73")
 @pytest.mark.parametrize("ddof", [0, 1])
 def test_the_divisor_of_a_covariance_is_an_argument(ddof):
     X = np.random.default_rng(3).normal(size=(30, 4)) * [1, 10, 100, 0.1] + 5

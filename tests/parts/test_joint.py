@@ -60,7 +60,7 @@ def test_marginalisation_in_its_three_forms(table):
     np.testing.assert_allclose(given_c.probabilities, direct.probabilities, **CLOSE)
 
 
-@pytest.mark.covers("P-01")
+@pytest.mark.covers("P-01", "FX-01")
 @settings(deadline=None)
 @given(table=tables)
 def test_bayes_rule_is_the_conditional_the_other_way(table):
@@ -73,7 +73,7 @@ def test_bayes_rule_is_the_conditional_the_other_way(table):
     assert np.isnan(sums[~happens]).all(), "nothing is known given what never happens"
 
 
-@pytest.mark.covers("P-01")
+@pytest.mark.covers("P-01", "FX-59")
 @settings(deadline=None)
 @given(table=tables)
 def test_events_that_exclude_each_other_add(table):
@@ -137,7 +137,7 @@ def test_entropies_obey_the_chain_rule(table):
     assert table.is_independent("a", "b", tolerance=1e-6) or shared > 0
 
 
-@pytest.mark.covers("P-03")
+@pytest.mark.covers("P-03", "FX-60")
 def test_expectations_of_discrete_variables():
     die = JointTable(np.full(6, 1 / 6), {"die": range(1, 7)})
     assert die.expectation("die") == pytest.approx(3.5)

@@ -123,7 +123,7 @@ def test_filling_arrays_gives_the_weighted_derivatives(loss, y, weight):
     np.testing.assert_array_equal(again, g)
 
 
-@pytest.mark.covers("WN-59")
+@pytest.mark.covers("WN-59", "FX-25")
 def test_the_residual_is_the_negative_gradient_of_squared_error():
     residual = np.array([0.5, -1.0])
     F = np.array([2.0, 3.0])
@@ -135,6 +135,7 @@ def test_the_residual_is_the_negative_gradient_of_squared_error():
     np.testing.assert_allclose(Squared().gradient(y, F), -residual)
 
 
+@pytest.mark.covers("FX-04", "FX-65")
 def test_logistic_loss_is_the_cross_entropy_of_the_logistic_function():
     eta = np.array([-3.0, -0.2, 0.0, 1.5])
     for y in (np.zeros(4), np.ones(4), np.full(4, 0.3)):

@@ -69,6 +69,15 @@ def test_signal_to_noise_is_difference_over_spreads(rng):
     assert SignalToNoise(form="fisher").of(numbers(x), levels(y)).value == pytest.approx(fisher, rel=1e-12)
 
 
+@pytest.mark.covers("WN-72", "FX-68")
+@pytest.mark.parametrize("unit", [1.0, 10.0])
+def test_signal_to_noise_of_six_rows_by_hand(unit):
+    """(3, 4, 5) against (0, 1, 2): 3 / (2 x 0.8165), and 9 / (2 x 0.6667) by Fisher; the unit does not matter."""
+    x, y = numbers(unit * np.array([3.0, 4, 5, 0, 1, 2])), levels(np.array([1, 1, 1, 0, 0, 0]))
+    assert SignalToNoise().of(x, y).value == pytest.approx(1.837, abs=5e-4)
+    assert SignalToNoise(form="fisher").of(x, y).value == pytest.approx(6.75)
+
+
 @pytest.mark.covers("FS-01")
 @pytest.mark.parametrize("form", ["ratio", "fisher"])
 def test_signal_to_noise_has_no_units(rng, form):
@@ -115,7 +124,7 @@ def test_mutual_information_of_levels_is_the_gain_of_a_tree():
         assert found == pytest.approx(gain, abs=5e-5)
 
 
-@pytest.mark.covers("FS-02")
+@pytest.mark.covers("FS-02", "FX-69")
 def test_mutual_information_of_independent_levels_is_zero():
     x, y = np.divmod(np.arange(12), 3)
     assert MutualInformation().of(levels(x), levels(y)).value == pytest.approx(0.0, abs=1e-12)
@@ -281,7 +290,7 @@ def test_merit_charges_a_copy_and_rewards_a_second_witness(rng, relation):
     assert merit(0, 2) > merit(0, 1, 2)
 
 
-@pytest.mark.covers("FS-06")
+@pytest.mark.covers("FS-06", "FX-70")
 def test_merit_is_halls_formula():
     to, among = np.array([0.5, 0.3, 0.4]), np.array([[1.0, 0.2, 0.1], [0.2, 1.0, 0.3], [0.1, 0.3, 1.0]])
     expected = 3 * 0.4 / np.sqrt(3 + 3 * 2 * 0.2)

@@ -49,7 +49,7 @@ def test_a_sigmoid_rises_over_its_stated_range(sigmoid):
     np.testing.assert_allclose(sigmoid.value([-1e30, 1e30]), [sigmoid.low, sigmoid.high], atol=1e-9)
 
 
-@pytest.mark.covers("P-17")
+@pytest.mark.covers("P-17", "FX-32")
 def test_the_stated_ranges():
     ranges = {(s.low, s.high) for s in UNIT}
     assert ranges == {(0.0, 1.0)}
@@ -102,7 +102,7 @@ def test_inverses_undo(sigmoid):
         sigmoid.inverse([0.5, 2.0])
 
 
-@pytest.mark.covers("P-18")
+@pytest.mark.covers("P-18", "FX-40")
 def test_the_logistic_function_its_logit_and_its_integral():
     x = np.linspace(-20, 20, 81)
     link = LogisticSigmoid()

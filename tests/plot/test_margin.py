@@ -34,7 +34,7 @@ def test_the_lines_drawn_are_where_the_score_says(name, tmp_path):
     assert np.allclose(np.concatenate(lines), ends)
 
 
-@pytest.mark.covers("PL-05")
+@pytest.mark.covers("PL-05", "FX-13")
 def test_support_rows_are_those_of_the_support_vector_machine():
     model = svm.SVC(kernel="linear", C=1.0).fit(MIXED, LABELS)
     found = margin(model, MIXED, LABELS)

@@ -22,7 +22,7 @@ def rng() -> np.random.Generator:
 # ---------------------------------------------------------------------------------------------------------- missing
 
 
-@pytest.mark.covers("D-06", "D-07")
+@pytest.mark.covers("D-06", "D-07", "FX-91")
 def test_a_rule_of_missingness_is_recovered_in_words(rng: np.random.Generator) -> None:
     age = rng.integers(20, 90, N).astype(float)
     test = rng.normal(size=N)
@@ -83,7 +83,7 @@ def test_missingness_that_depends_on_the_target_is_found(rng: np.random.Generato
     assert "'well'" in found.title
 
 
-@pytest.mark.covers("D-06")
+@pytest.mark.covers("D-06", "FX-91")
 def test_cells_missing_completely_at_random_have_no_rule() -> None:
     false_alarms = 0
     for seed in range(30):
@@ -95,7 +95,7 @@ def test_cells_missing_completely_at_random_have_no_rule() -> None:
     assert false_alarms == 0
 
 
-@pytest.mark.covers("X-13")
+@pytest.mark.covers("X-13", "SP-19")
 def test_imputation_bias_shows_the_shrunken_variance(rng: np.random.Generator) -> None:
     x = rng.normal(10, 3, N)
     gaps = rng.random(N) < 0.4
@@ -116,7 +116,7 @@ def test_imputation_bias_shows_the_shrunken_variance(rng: np.random.Generator) -
 # -------------------------------------------------------------------------------------------------------- disguises
 
 
-@pytest.mark.covers("D-08")
+@pytest.mark.covers("D-08", "SP-17")
 @pytest.mark.parametrize("code", [999.0, 99.0, -1.0, -99.0, -999.0, 9999.0, 0.0, 888.0])
 def test_planted_codes_for_missing_are_flagged(rng: np.random.Generator, code: float) -> None:
     age = rng.integers(18, 75, N).astype(float)
@@ -182,7 +182,7 @@ def test_first_of_january_spike(rng: np.random.Generator, as_text: bool) -> None
 # ----------------------------------------------------------------------------------------------------------- values
 
 
-@pytest.mark.covers("D-09")
+@pytest.mark.covers("D-09", "SP-20")
 def test_user_rules_list_the_rows_that_break_them() -> None:
     frame = {
         "age": [30, -2, 41, 130, 18],

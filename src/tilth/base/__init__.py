@@ -5,7 +5,7 @@ from tilth.base.clusterer import Clusterer
 from tilth.base.declare import Assumption, Candidate, Card, Complexity, Explanation, Recipe, Section, Traits
 from tilth.base.density import Density
 from tilth.base.detector import Detector
-from tilth.base.estimator import Estimator
+from tilth.base.estimator import Estimator, WeightLaw
 from tilth.base.generative import GenerativeClassifier
 from tilth.base.learner import Learner, Predictor
 from tilth.base.on_tables import OnTables
@@ -19,5 +19,5 @@ from tilth.params import declared, param
 __all__ = [
     "Accepts", "Assumption", "Candidate", "Card", "Classifier", "Clusterer", "Complexity", "Density", "Detector",
     "Estimator", "Explanation", "GenerativeClassifier", "Learner", "OnTables", "Predictor", "Recipe", "Regressor",
-    "Section", "Traits", "Training", "Transformer", "declared", "param", "whole_or_nothing",
+    "Section", "Traits", "Training", "Transformer", "WeightLaw", "declared", "param", "whole_or_nothing",
 ]  # fmt: skip

@@ -173,15 +173,7 @@ def remarks_frame(remarks: list[Remark]) -> pd.DataFrame:
 
 def take_rows(raw: RawTable, index: NDArray[Any]) -> RawTable:
     """Some rows of a raw table."""
-    if raw.matrix is not None:
-        matrix = raw.matrix[index]
-        columns = [
-            dataclasses.replace(c, values=matrix[:, j] if c.values.dtype == matrix.dtype else c.values[index])
-            for j, c in enumerate(raw.columns)
-        ]
-        return dataclasses.replace(raw, matrix=matrix, n_rows=len(index), columns=columns)
-    columns = [dataclasses.replace(c, values=c.values[index]) for c in raw.columns]
-    return dataclasses.replace(raw, columns=columns, n_rows=len(index))
+    return raw.rows(index)
 
 
 def schema_of_part(raw: RawTable, known: Schema) -> Schema:

@@ -12,6 +12,8 @@ from tilth.data.convert import Accepts
 from tilth.params import declared, params_of
 
 Fold = Literal["once", "rounds", "online", "query"] | None
+#: What a weight of 2 means: the row given twice; a row that counts double; a row that counts double where it is drawn.
+WeightLaw = Literal["repeat", "importance", "drawn", "none"]
 
 
 @declared
@@ -26,6 +28,8 @@ class Estimator(BaseEstimator):
     contest: ClassVar[Candidate | tuple[Candidate, ...] | str] = ""
     #: Fitted attributes with type and shape, such as ``{"theta_": "float[k, p]"}``; checked when a file is loaded.
     learned: ClassVar[dict[str, str]] = {}
+    #: What weights of rows mean to the model; "none" for a model whose ``fit`` has no use for them.
+    weight_law: ClassVar[WeightLaw] = "repeat"
     #: Parameters under which the common checks run, and checks a class is excused from, each with its reason.
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({},)
     excused: ClassVar[dict[str, str]] = {}
@@ -50,6 +54,10 @@ class Estimator(BaseEstimator):
     def complexity(self) -> Complexity:
         """Cost of fitting and predicting."""
         return type(self).card.complexity
+
+    def law_of_weights(self) -> WeightLaw:
+        """What weights of rows mean to the model with these parameters."""
+        return type(self).weight_law
 
     def recipe(self) -> Recipe:
         """Data + model + cost + optimiser."""

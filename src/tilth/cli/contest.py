@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.base import Section
+from tilth.base.result import Result
 from tilth.evaluate.compare import Comparison
 from tilth.evaluate.problem import Problem, prepared, task_of_models
 from tilth.evaluate.resample import Outcome, Resampling, Trial, ask
@@ -29,7 +30,7 @@ _CAUTION = (
 
 
 @dataclass(eq=False)
-class Contest:
+class Contest(Result):
     """Models that were fitted before, compared on one table."""
 
     scores: Comparison

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tilth.base import Section
+from tilth.base.result import Result
 from tilth.data.digits import digits
 from tilth.lifecycle.source import SourceError
 
@@ -24,7 +25,7 @@ _SAME = ("data_hash", "target", "task", "metric")
 
 
 @dataclass
-class Experiments:
+class Experiments(Result):
     """Several runs: what each was asked, what it chose, how good that is, and what it cost."""
 
     runs: dict[str, dict[str, Any]]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tilth import progress
 from tilth.base import Section
+from tilth.base.result import Result
 from tilth.data.infer import Kinds
 from tilth.data.names import beside
 from tilth.evaluate.evaluation import name_of
@@ -21,6 +22,7 @@ from tilth.evaluate.ranges import resolve, usual_values
 from tilth.evaluate.resample import Outcome, answer_split
 from tilth.evaluate.splits import Split, make_splits
 from tilth.quality.finding import plain
+from tilth.stats.folds import draw, without
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +36,7 @@ REPEATS, DRAWN_TEST = 50, 2000
 
 
 @dataclass(eq=False)
-class BiasVariance:
+class BiasVariance(Result):
     """The expected error of a model, taken apart; ``parts`` are the terms of the sum with their intervals.
 
     ``answers`` is training sets x test rows: numbers, or places of classes. ``rows`` holds the terms of every test row;
@@ -148,12 +150,9 @@ class BiasVariance:
             "trainings": len(self.answers), "test rows": len(self.true), "notes": list(self.notes),
         }  # fmt: skip
 
-    def __str__(self) -> str:
-        shown = self.frame().drop(columns="method").to_string(index=False, float_format=lambda v: f"{v:.4g}")
-        method = f"Intervals: {self.error.method} of the test rows, {100 * self.level:g}%."
-        return "\n".join([self.verdict(), self.how + " " + method, *self.notes, "", shown])
-
-    __repr__ = __str__
+    def remarks(self) -> list[str]:
+        """How the numbers came about."""
+        return [f"{self.how} Intervals: {self.error.method} of the test rows, {100 * self.level:g}%.", *self.notes]
 
 
 def bias_variance(
@@ -299,8 +298,8 @@ def _from_data(
             raise ValueError(f"bias_variance: halves need at least 2 rows to draw from; got {len(pool)}.")
         sets = []
         for _ in range(-(-repeats // 2)):
-            order = rng.permutation(pool)
-            sets += [np.sort(order[: len(pool) // 2]), np.sort(order[len(pool) // 2 :])]
+            second, first = without(draw(len(pool), len(pool) // 2, seed=rng), len(pool))
+            sets += [pool[first], pool[second]]
         sets = sets[:repeats]
     else:
         raise ValueError(f"bias_variance: way must be 'bootstrap' or 'halves'; got {way!r}.")
@@ -369,7 +368,7 @@ def _ask_all(
 
 
 @dataclass(eq=False)
-class BiasVarianceCurve:
+class BiasVarianceCurve(Result):
     """Bias, variance and noise over the values of a parameter."""
 
     model: str
@@ -429,11 +428,9 @@ class BiasVarianceCurve:
             "points": [p.to_dict() for p in self.points], "best": plain(self.values[self.best]),
         }  # fmt: skip
 
-    def __str__(self) -> str:
-        shown = self.frame().drop(columns="method").to_string(index=False, float_format=lambda v: f"{v:.4g}")
-        return f"{self.verdict()}\n{self.points[0].how}\n\n{shown}"
-
-    __repr__ = __str__
+    def remarks(self) -> list[str]:
+        """How the numbers came about."""
+        return [self.points[0].how]
 
 
 def bias_variance_curve(

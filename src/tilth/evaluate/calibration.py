@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import log_expit, ndtr
 
 from tilth.base import Section
+from tilth.base.result import Result
 from tilth.base.target import check_weight, codes_among, encode_labels, one_dimensional
 from tilth.evaluate.intervals import RESAMPLED_ROWS, Interval, from_resamples, resampled_means
 from tilth.parts.calibrators import Reliability, log_odds, odds_floor, recalibration, reliability
@@ -31,7 +32,7 @@ _BLOCK_CELLS = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Calibration:
+class Calibration(Result):
     """How well promised probabilities come true.
 
     ``ece`` is the mean and ``mce`` the largest |promised - happened| over bins; both are above 0 by chance alone:
@@ -81,7 +82,6 @@ class Calibration:
             return "overconfident"
         return "underconfident" if self.slope > 1.05 else "off"
 
-    @property
     def verdict(self) -> str:
         """The verdict in words."""
         told = f"expected calibration error {self.ece_debiased} without chance, {self.ece.value:.3f} with it"
@@ -166,7 +166,7 @@ class Calibration:
             columns=["measure", "value", "low", "high", "method"],
         )
         return [
-            Section("Calibration", self.verdict, self.frame(), figure=self.plot, advice=self.advice),
+            Section("Calibration", self.verdict(), self.frame(), figure=self.plot, advice=self.advice),
             Section("Calibration in numbers", f"Intervals at {self.level:.0%}.", parts),
             *([Section("Tests of calibration", "", self.tests_frame())] if self.tests else []),
         ]
@@ -179,7 +179,7 @@ class Calibration:
             {
                 "event": self.event,
                 "kind": self.kind,
-                "verdict": self.verdict,
+                "verdict": self.verdict(),
                 "advice": self.advice,
                 **intervals,
                 **{k: getattr(self, k) for k in numbers},
@@ -189,7 +189,7 @@ class Calibration:
         )
 
     def __str__(self) -> str:
-        lines = [self.verdict, *([self.advice] if self.advice else [])]
+        lines = [self.verdict(), *([self.advice] if self.advice else [])]
         lines.append(
             f"ECE {self.ece}, without chance {self.ece_debiased}, by chance {self.ece_by_chance:.3f}; MCE {self.mce}; "
             f"{self.level:.0%}, {self.ece.method}"

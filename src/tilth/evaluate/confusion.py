@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.base import Section
+from tilth.base.result import Result
 from tilth.base.target import check_weight, encode_labels, one_dimensional
 from tilth.errors import warn_data
 from tilth.evaluate.answers import Answers
@@ -31,7 +32,7 @@ REPEATS = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class ConfusionMatrix:
+class ConfusionMatrix(Result):
     """Weight of the rows by actual and predicted class.
 
     ``rows`` says what the rows of the shown matrix are; :attr:`matrix` is oriented so, ``table`` is always actual by

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.base import Section
+from tilth.base.result import Result
 from tilth.data.digits import readable
 from tilth.data.names import beside
 from tilth.evaluate.diagnosis import Diagnosis, diagnose, error_of, surely_above
@@ -29,7 +30,7 @@ Kind = Literal["rows", "parameter", "rounds"]
 
 
 @dataclass(eq=False)
-class Curve:
+class Curve(Result):
     """Scores of training and validation rows at the points ``x``, of every split.
 
     ``train`` and ``validation`` are points x splits, NaN where a fit failed. ``baseline`` is the score of Zero-R and
@@ -131,7 +132,7 @@ class Curve:
     def verdicts(self) -> list[str]:
         """The verdict of every point; empty where it has no scores."""
         known = set(self._scored)
-        return [self.diagnosis_at(k).verdict if k in known else "" for k in range(len(self.x))]
+        return [self.diagnosis_at(k).state if k in known else "" for k in range(len(self.x))]
 
     @property
     def _scored(self) -> list[int]:
@@ -221,7 +222,7 @@ class Curve:
         """The curve as a page of a report."""
         title = {"rows": "Learning curve", "parameter": f"Complexity: {self.x_name}", "rounds": "Round by round"}
         text = f"{self.verdict()}\n\n{self.how()}"
-        advice = " ".join(self.diagnosis.advice)
+        advice = self.diagnosis.advice
         return [Section(title[self.kind], text, self.frame(), figure=self.plot, advice=advice)]
 
     def how(self) -> str:
@@ -242,11 +243,9 @@ class Curve:
             "verdicts": self.verdicts, "notes": list(self.notes),
         }  # fmt: skip
 
-    def __str__(self) -> str:
-        shown = self.frame().drop(columns=["method"]).to_string(index=False, float_format=lambda v: f"{v:.3f}")
-        return f"{self.verdict()}\n{self.how()}\n\n{shown}"
-
-    __repr__ = __str__
+    def remarks(self) -> list[str]:
+        """How the numbers came about."""
+        return [self.how()]
 
 
 def _shown(value: Any) -> str:

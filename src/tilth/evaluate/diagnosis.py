@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tilth.base import Section
+from tilth.base.result import Result
 from tilth.data.digits import readable
 from tilth.evaluate.intervals import Interval, over_splits
 from tilth.evaluate.metrics import Metric
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
-Verdict = Literal["underfit", "overfit", "fine", "unclear"]
+State = Literal["underfit", "overfit", "fine", "unclear"]
 
 #: Share of what was gained on seen rows that is lost on others, from which a gap is large.
 BIG_GAP = 0.25
@@ -35,7 +35,7 @@ SURE = 0.8
 #: Splits from which nine of ten pointing one way is enough: of 5, all.
 SIGN_SPLITS = 5
 
-#: What helps against what (high bias, high variance); :attr:`Diagnosis.advice` adds nothing to it.
+#: What helps against what (high bias, high variance).
 REMEDIES: Mapping[str, tuple[str, ...]] = {
     "underfit": (
         "Use a richer model: a higher degree or depth, less penalty, a non-linear model.",
@@ -62,7 +62,7 @@ def error_of(metric: Metric, scores: ArrayLike) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Diagnosis:
+class Diagnosis(Result):
     """Whether a model underfits, overfits or is fine, the numbers behind it and what to do.
 
     ``gap`` is how much worse the model is on rows it has not seen, ``lost`` the gap as a share of what was gained over
@@ -70,7 +70,9 @@ class Diagnosis:
     has seen, ``missed`` the part of the way from the baseline to the reference that is not gone even on seen rows.
     """
 
-    verdict: Verdict
+    heading: ClassVar[str] = "Too little, too much, or well fitted?"
+
+    state: State
     high_bias: bool
     high_variance: bool
     metric: Metric
@@ -86,46 +88,48 @@ class Diagnosis:
     because: str = ""
 
     @property
-    def advice(self) -> tuple[str, ...]:
+    def advice(self) -> str:
+        """What to do, in one paragraph."""
+        return " ".join(self.remedies)
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
         """What to do about it."""
         if self.high_bias and self.high_variance:
             return REMEDIES["overfit"] + REMEDIES["underfit"][:2]
-        return REMEDIES[self.verdict]
+        return REMEDIES[self.state]
 
     @property
     def more_rows_help(self) -> bool | None:
         """Whether more rows are among the cures; None where nobody can tell."""
-        return {"overfit": True, "underfit": self.high_variance, "fine": None, "unclear": None}[self.verdict]
+        return {"overfit": True, "underfit": self.high_variance, "fine": None, "unclear": None}[self.state]
 
     def frame(self) -> pd.DataFrame:
         """The numbers, one row."""
         import pandas as pd
 
         return pd.DataFrame([{
-            "verdict": self.verdict, "training score": self.train.value, "validation score": self.validation.value,
+            "verdict": self.state, "training score": self.train.value, "validation score": self.validation.value,
             "validation low": self.validation.low, "validation high": self.validation.high, "gap": self.gap.value,
             "gap low": self.gap.low, "gap high": self.gap.high, "share lost": self.lost, "baseline": self.baseline,
             "reference": self.reference, "share missed": self.missed,
         }])  # fmt: skip
 
-    def sections(self) -> list[Section]:
-        """The diagnosis as a page of a report."""
-        return [Section("Too little, too much, or well fitted?", str(self), self.frame(), advice=" ".join(self.advice))]
-
     def to_dict(self) -> dict[str, Any]:
         """The diagnosis as JSON-ready data."""
         return {
-            "verdict": self.verdict, "high bias": self.high_bias, "high variance": self.high_variance,
+            "verdict": self.state, "high bias": self.high_bias, "high variance": self.high_variance,
             "metric": self.metric.name, "train": plain(self.train.to_dict()), "because": self.because,
             "validation": plain(self.validation.to_dict()), "gap": plain(self.gap.to_dict()), "lost": plain(self.lost),
             "baseline": plain(self.baseline), "reference": plain(self.reference), "missed": plain(self.missed),
-            "reference name": self.reference_name, "advice": list(self.advice),
+            "reference name": self.reference_name, "advice": list(self.remedies),
         }  # fmt: skip
 
-    def __str__(self) -> str:
+    def verdict(self) -> str:
+        """What is wrong with the fit, why, and the numbers behind it."""
         said = {"underfit": "Underfit (high bias)", "overfit": "Overfit (high variance)", "fine": "Fine",
-                "unclear": "Unclear"}[self.verdict]  # fmt: skip
-        also = {"underfit": "; high variance too", "overfit": "; high bias too"}.get(self.verdict, "")
+                "unclear": "Unclear"}[self.state]  # fmt: skip
+        also = {"underfit": "; high variance too", "overfit": "; high bias too"}.get(self.state, "")
         numbers = f"{self.metric.name} {readable(self.train.value)} on seen rows, {self.validation} on others"
         if np.isfinite(self.baseline):
             numbers += f", Zero-R {readable(self.baseline)}"
@@ -133,8 +137,6 @@ class Diagnosis:
             numbers += f", {self.reference_name or 'reference'} {readable(self.reference)}"
         both = also if self.high_bias and self.high_variance else ""
         return f"{said}{both}: {self.because} ({numbers}; {100 * self.validation.level:g}%, {self.validation.method})"
-
-    __repr__ = __str__
 
 
 def diagnose(
@@ -168,7 +170,7 @@ def diagnose(
     ratio : test rows per training row, for the correction of overlapping training rows.
 
     >>> found = diagnose([1.0, 1.0, 1.0], [0.71, 0.69, 0.73], baseline=[0.7, 0.7, 0.7])
-    >>> found.verdict, found.advice[0]
+    >>> found.state, found.remedies[0]
     ('overfit', 'Collect more rows.')
     """
     if isinstance(metric, str):
@@ -213,32 +215,32 @@ def diagnose(
     if e_r is None and nothing:
         high_bias = True
 
-    verdict: Verdict
+    state: State
     if high_bias and high_variance:
-        verdict = "underfit" if missed > gap.value / max(promised, 1e-300) else "overfit"
+        state = "underfit" if missed > gap.value / max(promised, 1e-300) else "overfit"
     elif high_bias or high_variance:
-        verdict = "underfit" if high_bias else "overfit"
+        state = "underfit" if high_bias else "overfit"
     elif (blind and (nothing or left > MUCH_LEFT)) or (e_r is None and e_b is None):
-        verdict = "unclear"
+        state = "unclear"
     else:
-        verdict = "fine"
+        state = "fine"
     return Diagnosis(
-        verdict, high_bias, high_variance, metric, over_splits(seen, ratio, level),
+        state, high_bias, high_variance, metric, over_splits(seen, ratio, level),
         validation_interval or over_splits(other, ratio, level), gap, lost,
         np.nan if base is None else float(np.mean(base[known])), np.nan if ref is None else float(np.mean(ref[known])),
-        reference_name, shortfall, missed, _because(verdict, lost, missed, left, e_r is not None, reference_name),
+        reference_name, shortfall, missed, _because(state, lost, missed, left, e_r is not None, reference_name),
     )  # fmt: skip
 
 
-def _because(verdict: Verdict, lost: float, missed: float, left: float, compared: bool, name: str) -> str:
+def _because(state: State, lost: float, missed: float, left: float, compared: bool, name: str) -> str:
     name = name or "the reference"
-    if verdict == "overfit":
+    if state == "overfit":
         return f"{percent(min(lost, 1.0))} of what it gains on rows it has seen is lost on others"
-    if verdict == "underfit":
+    if state == "underfit":
         if not compared:
             return "it does no better than Zero-R even on rows it has seen"
         return f"even on rows it has seen it misses {percent(min(missed, 1.0))} of the way from Zero-R to {name}"
-    if verdict == "fine":
+    if state == "fine":
         return "the scores of seen and other rows are close" + (f", and {name} is not far better" if compared else "")
     if compared:
         return "neither it nor the reference gets far from Zero-R: the columns may say little about the target"

@@ -120,12 +120,10 @@ class Evaluation(Scores):
             "findings": [f.to_dict() for f in self.findings],
         }  # fmt: skip
 
-    def __str__(self) -> str:
-        parts = [self.verdict(), str(self.folds), self.caution(self.name), *(str(f) for f in self.findings[:3])]
-        text = "\n".join(p for p in parts if p)
-        return f"{text}\n\n{self.short_frame().to_string(index=False)}"
-
-    __repr__ = __str__
+    def remarks(self) -> list[str]:
+        """Whether the folds agree, and what there is to doubt."""
+        lines = [str(self.folds), self.caution(self.name), *(str(f) for f in self.findings[:3])]
+        return [line for line in lines if line]
 
 
 def evaluate(

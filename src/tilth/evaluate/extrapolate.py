@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tilth.base import Section
+from tilth.base.result import Result
 from tilth.data.digits import digits, readable
 from tilth.evaluate.curve import Curve
 from tilth.evaluate.diagnosis import error_of
@@ -174,12 +174,14 @@ def _noise(n: Floats, e: Floats) -> tuple[Floats, Floats, float]:
 
 
 @dataclass(eq=False)
-class Extrapolation:
+class Extrapolation(Result):
     """What more rows would bring: expected scores with intervals, and whether that is worth having.
 
     ``answer`` is "yes" (twice the rows, or the least that was asked, will surely lower the error by a worthwhile
     share), "hardly" (ten times the rows, or the most that was asked, will surely not) or "cannot say".
     """
+
+    heading: ClassVar[str] = "Will more rows help?"
 
     curve: Curve
     law: PowerLaw
@@ -239,22 +241,12 @@ class Extrapolation:
             fan = np.array([(i.value, i.low, i.high) for i in _scores(self.curve, self.law, ahead, self.level)])
         return more_rows(sizes, observed, ahead, fan, self.curve.metric.name, self.level, title=self.curve.model)
 
-    def sections(self) -> list[Section]:
-        """The answer as a page of a report."""
-        return [Section("Will more rows help?", self.verdict(), self.frame(), figure=self.plot)]
-
     def to_dict(self) -> dict[str, Any]:
         """The answer as JSON-ready data."""
         return {
             "answer": self.answer, "verdict": self.verdict(), "slope": plain(self.slope), "worth": self.worth,
             "rows": plain(self.frame().to_dict("records")), "refusal": self.law.refusal, "level": self.level,
         }  # fmt: skip
-
-    def __str__(self) -> str:
-        shown = self.frame().drop(columns="method").to_string(index=False, float_format=lambda v: f"{v:.3f}")
-        return f"{self.verdict()}\n\n{shown}"
-
-    __repr__ = __str__
 
 
 def extrapolate(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tilth.base import Section
 from tilth.base.declare import Light
+from tilth.base.result import Result
 from tilth.base.target import encode_labels
 from tilth.data.infer import Kinds
 from tilth.data.kinds import level_key
@@ -165,7 +166,7 @@ def class_losses(
 
 
 @dataclass(frozen=True, eq=False)
-class Fairness:
+class Fairness(Result):
     """Scores by group and the gaps between them, and what may be behind: representation, missing cells, proxies."""
 
     scores: GroupScores
@@ -243,8 +244,6 @@ class Fairness:
         lines.append(self.missing.verdict())
         lines += [p.verdict() for p in self.proxies]
         return "\n".join(lines)
-
-    __repr__ = __str__
 
 
 def fairness(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tilth.base import Section
 from tilth.base.declare import Light
+from tilth.base.result import Result
 from tilth.data.infer import Kinds
 from tilth.evaluate import criteria
 from tilth.evaluate.answers import Answers
@@ -54,7 +55,7 @@ class GroupTable:
 
 
 @dataclass(frozen=True, eq=False)
-class GroupScores:
+class GroupScores(Result):
     """Numbers of every group with intervals, and the gaps between groups, criterion by criterion.
 
     ``whole`` holds the same numbers for all rows together. An interval holds by itself at ``level``; those of
@@ -355,8 +356,6 @@ class GroupScores:
         lines.append(f"\n{self.gap_frame().to_string(index=False, float_format=lambda v: f'{v:.3f}')}")
         lines += [f"{c.title}: {c.limits}" for c in self.criteria]
         return "\n".join(lines)
-
-    __repr__ = __str__
 
 
 def by_group(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.base import Section
+from tilth.base.result import Result
 from tilth.evaluate.bias_variance import BiasVarianceCurve, bias_variance_curve
 from tilth.evaluate.curve import Curve
 from tilth.evaluate.curves import complexity_curve
@@ -26,8 +26,10 @@ GRID, OTHERS = 200, 20
 
 
 @dataclass(eq=False)
-class PolynomialOrders:
+class PolynomialOrders(Result):
     """Polynomials of several orders: their scores and verdicts on one sample, bias and variance over many samples."""
+
+    heading: ClassVar[str] = "Orders of a polynomial"
 
     x: Floats
     y: Floats
@@ -71,18 +73,9 @@ class PolynomialOrders:
         near = 2 * max(float(np.median(np.abs(s))) for s in shots.values()) + 0.5
         return targets({name: np.clip(s, -near, near) for name, s in shots.items()})
 
-    def sections(self) -> list[Section]:
-        """The demonstration as a page of a report."""
-        return [Section("Orders of a polynomial", self.verdict(), self.frame(), figure=self.plot)]
-
     def to_dict(self) -> dict[str, Any]:
         """The demonstration as JSON-ready data."""
         return {"verdict": self.verdict(), "rows": plain(self.frame().to_dict("records"))}
-
-    def __str__(self) -> str:
-        return f"{self.verdict()}\n\n{self.frame().to_string(index=False, float_format=lambda v: f'{v:.3f}')}"
-
-    __repr__ = __str__
 
 
 def wave(x: Floats) -> Floats:

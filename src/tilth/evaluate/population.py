@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from tilth.base import Section
+from tilth.base.result import Result
 from tilth.evaluate.intervals import wilson
 from tilth.quality.finding import listed, plain
 
@@ -20,8 +20,10 @@ WORTH = 0.05
 
 
 @dataclass(eq=False)
-class SamplingBias:
+class SamplingBias(Result):
     """Shares of levels in samples beside those of the population; ``table`` has a row per sample, column and level."""
+
+    heading: ClassVar[str] = "Are the rows like the population?"
 
     table: pd.DataFrame
     tests: pd.DataFrame
@@ -47,20 +49,15 @@ class SamplingBias:
             f"{off['share']:.1%} of {off['sample']} and {off['population']:.1%} of the population."
         )
 
-    def sections(self) -> list[Section]:
-        """The shares as a page of a report."""
-        cure = "Collect the rows that are missing, or weigh rows by population / sample share." if self.biased else ""
-        return [Section("Are the rows like the population?", self.verdict(), self.table, advice=cure)]
-
     def to_dict(self) -> dict[str, Any]:
         """The shares as JSON-ready data."""
         records = self.table.to_dict("records")
         return {"biased": self.biased, "shares": plain(records), "tests": plain(self.tests.to_dict("records"))}
 
-    def __str__(self) -> str:
-        return f"{self.verdict()}\n\n{self.table.to_string(index=False)}"
-
-    __repr__ = __str__
+    @property
+    def advice(self) -> str:
+        """What to do about shares that differ."""
+        return "Collect the rows that are missing, or weigh rows by population / sample share." if self.biased else ""
 
 
 def sampling_bias(

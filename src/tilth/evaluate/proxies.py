@@ -13,6 +13,7 @@ from scipy.special import softmax
 from tilth.base import Section
 from tilth.base.columns import take_rows
 from tilth.base.declare import Light
+from tilth.base.result import Result
 from tilth.data.infer import Kinds
 from tilth.data.reading import read
 from tilth.data.table import RawTable
@@ -69,7 +70,7 @@ class Proxy:
 
 
 @dataclass(frozen=True, eq=False)
-class Proxies:
+class Proxies(Result):
     """The columns that give a sensitive one back, best first, and what all of them do together."""
 
     sensitive: str
@@ -86,7 +87,7 @@ class Proxies:
         return 1 / len(self.groups)
 
     @property
-    def shown(self) -> list[Proxy]:
+    def confirmed(self) -> list[Proxy]:
         """Columns that are shown to tell the groups."""
         return [p for p in self.columns if p.is_shown]
 
@@ -109,11 +110,13 @@ class Proxies:
     def verdict(self) -> str:
         """The strongest proxies in words."""
         guess = f"guessing: {percent(self.chance)}"
-        if not self.shown:
+        if not self.confirmed:
             said = f"No column is shown to give {self.sensitive} back ({guess})."
         else:
-            named = [f"{p.column} recovers {self.sensitive} with {percent(p.balanced.value)}" for p in self.shown[:3]]
-            more = f"; less so {count(len(self.shown) - 3, 'more column')}" if len(self.shown) > 3 else ""
+            named = [
+                f"{p.column} recovers {self.sensitive} with {percent(p.balanced.value)}" for p in self.confirmed[:3]
+            ]
+            more = f"; less so {count(len(self.confirmed) - 3, 'more column')}" if len(self.confirmed) > 3 else ""
             said = f"{listed(named)}{more} (balanced accuracy; {guess})."
         if self.together is not None:
             b = self.together.balanced
@@ -127,7 +130,7 @@ class Proxies:
     @property
     def light(self) -> Light:
         """Strong proxies are a warning; a proxy by itself does no harm."""
-        best = max((p.recovered for p in [*self.shown, *self._joint]), default=0.0)
+        best = max((p.recovered for p in [*self.confirmed, *self._joint]), default=0.0)
         return "warn" if best >= STRONG else "" if best > 0 else "good"
 
     @property
@@ -150,7 +153,7 @@ class Proxies:
         cure = (
             f"Leaving {self.sensitive} out does not hide it from the model. Ask of each strong proxy whether it has a "
             "reason of its own to be used."
-            if self.shown or self._joint
+            if self.confirmed or self._joint
             else ""
         )
         how = (
@@ -172,11 +175,13 @@ class Proxies:
             }
         )  # fmt: skip
 
-    def __str__(self) -> str:
-        frame = self.frame().head(12).to_string(index=False, float_format=lambda v: f"{v:.3f}")
-        return "\n".join([self.verdict(), *self.notes, frame])
+    def remarks(self) -> list[str]:
+        """What could not be told."""
+        return list(self.notes)
 
-    __repr__ = __str__
+    def shown(self) -> pd.DataFrame:
+        """The strongest columns."""
+        return self.frame().head(12)
 
 
 def proxies(

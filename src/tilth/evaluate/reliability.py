@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tilth import progress
-from tilth.base import Section
+from tilth.base.result import Result
 from tilth.data.infer import Kinds
 from tilth.evaluate.answers import Answers
 from tilth.evaluate.evaluation import name_of
@@ -38,11 +38,13 @@ SHARES = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 
 
 @dataclass(eq=False)
-class EvaluationSpread:
+class EvaluationSpread(Result):
     """Scores of every training set (rows) on every test set (columns), and where their spread comes from.
 
     variance of all scores = model variance (between trainings) + evaluation variance (between test sets) + the rest
     """
+
+    heading: ClassVar[str] = "Bias and variance of the evaluation"
 
     model: str
     metric: Metric
@@ -104,10 +106,6 @@ class EvaluationSpread:
             f"({bias.method}, {100 * self.level:g}%)."
         )
 
-    def sections(self) -> list[Section]:
-        """The parts as a page of a report."""
-        return [Section("Bias and variance of the evaluation", f"{self.verdict()}\n\n{self.how}", self.frame())]
-
     def to_dict(self) -> dict[str, Any]:
         """The parts as JSON-ready data."""
         return {
@@ -115,10 +113,9 @@ class EvaluationSpread:
             "evaluation bias": plain(self.evaluation_bias.to_dict()), "how": self.how,
         }  # fmt: skip
 
-    def __str__(self) -> str:
-        return f"{self.verdict()}\n{self.how}\n\n{self.frame().to_string(index=False)}"
-
-    __repr__ = __str__
+    def remarks(self) -> list[str]:
+        """How the numbers came about."""
+        return [self.how]
 
 
 def evaluation_spread(
@@ -170,8 +167,10 @@ def evaluation_spread(
 
 
 @dataclass(eq=False)
-class HoldoutTradeOff:
+class HoldoutTradeOff(Result):
     """What the share of test rows costs: variance of the model below, variance of its score above."""
+
+    heading: ClassVar[str] = "How many rows to hold out"
 
     model: str
     metric: Metric
@@ -212,18 +211,13 @@ class HoldoutTradeOff:
             ("model variance", f"evaluation variance ({self.metric.name})"),
         )  # fmt: skip
 
-    def sections(self) -> list[Section]:
-        """The trade-off as a page of a report."""
-        return [Section("How many rows to hold out", f"{self.verdict()}\n\n{self.how}", self.frame(), figure=self.plot)]
-
     def to_dict(self) -> dict[str, Any]:
         """The trade-off as JSON-ready data."""
         return {"model": self.model, "rows": plain(self.frame().to_dict("records")), "how": self.how}
 
-    def __str__(self) -> str:
-        return f"{self.verdict()}\n{self.how}\n\n{self.frame().to_string(index=False)}"
-
-    __repr__ = __str__
+    def remarks(self) -> list[str]:
+        """How the numbers came about."""
+        return [self.how]
 
 
 def holdout_trade_off(
@@ -310,8 +304,10 @@ def _score_variance(metric: Metric, answers: Answers, seed: int, repeats: int = 
 
 
 @dataclass(eq=False)
-class EvaluationSizeCurve:
+class EvaluationSizeCurve(Result):
     """Width of a score's interval against the number of test rows."""
+
+    heading: ClassVar[str] = "How sure is the score?"
 
     model: str
     metric: Metric
@@ -370,10 +366,6 @@ class EvaluationSizeCurve:
         n = self.sizes.astype(np.float64)
         return widths(n, self.width, self.constant / np.sqrt(n), self.metric.name, self.level)
 
-    def sections(self) -> list[Section]:
-        """The curve as a page of a report."""
-        return [Section("How sure is the score?", f"{self.verdict()}\n\n{self.how}", self.frame(), figure=self.plot)]
-
     def to_dict(self) -> dict[str, Any]:
         """The curve as JSON-ready data."""
         return {
@@ -381,10 +373,9 @@ class EvaluationSizeCurve:
             "rows": plain(self.frame().to_dict("records")), "how": self.how,
         }  # fmt: skip
 
-    def __str__(self) -> str:
-        return f"{self.verdict()}\n{self.how}\n\n{self.frame().to_string(index=False)}"
-
-    __repr__ = __str__
+    def remarks(self) -> list[str]:
+        """How the numbers came about."""
+        return [self.how]
 
 
 def evaluation_size_curve(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.base import Section
+from tilth.base.result import Result
 from tilth.evaluate.answers import Answers
 from tilth.evaluate.intervals import Interval, from_means, resampled_means
 
@@ -23,8 +23,10 @@ SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 @dataclass(frozen=True, eq=False)
-class Residuals:
+class Residuals(Result):
     """Answers for rows that were not learned from, and what is missing to the truth (true less given)."""
+
+    heading: ClassVar[str] = "Residuals"
 
     given: Floats
     residual: Floats
@@ -79,11 +81,6 @@ class Residuals:
 
         return residual_pair(self.given, self.residual)
 
-    def sections(self) -> list[Section]:
-        """The residuals as a page of a report."""
-        advice = "Consider the logarithm of the target, or a gamma or Poisson model." if self.is_uneven else ""
-        return [Section("Residuals", self.verdict(), self.frame(), figure=self.plot, advice=advice)]
-
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready data."""
         parts = self.frame().to_dict("records")
@@ -94,10 +91,10 @@ class Residuals:
             "parts": parts,
         }
 
-    def __str__(self) -> str:
-        return f"{self.verdict()}\n\n{self.frame().to_string(index=False)}"
-
-    __repr__ = __str__
+    @property
+    def advice(self) -> str:
+        """What to do about a spread that grows."""
+        return "Consider the logarithm of the target, or a gamma or Poisson model." if self.is_uneven else ""
 
 
 def residuals(answers: Answers, *, level: float = 0.95, seed: int = 0) -> Residuals:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.base import Section
+from tilth.base.result import Result
 from tilth.base.target import check_weight, encode_labels, one_dimensional
 from tilth.evaluate.answers import Answers
 from tilth.evaluate.intervals import Interval, from_resamples
@@ -24,7 +25,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class RocCurve:
+class RocCurve(Result):
     """Share of the positives found over share of the negatives taken for them, for every threshold of the score.
 
     A row is taken for positive when its score is at least the threshold; the first point takes none. The area is the
@@ -87,12 +88,13 @@ class RocCurve:
         """Points and area as JSON-ready data."""
         return _as_dict(self, "auc", fpr=self.fpr, tpr=self.tpr)
 
-    def __str__(self) -> str:
-        return self.verdict()
+    def shown(self) -> pd.DataFrame:
+        """No points: there are as many as rows."""
+        return self.frame().head(0)
 
 
 @dataclass(frozen=True, eq=False)
-class PrecisionRecallCurve:
+class PrecisionRecallCurve(Result):
     """Share of the rows taken that are positive, over the share of the positives found, for every threshold.
 
     ``average_precision`` = sum over thresholds of (recall gained) x (precision there); chance gives ``base_rate``.
@@ -156,8 +158,9 @@ class PrecisionRecallCurve:
         """Points and area as JSON-ready data."""
         return _as_dict(self, "average_precision", precision=self.precision, recall=self.recall)
 
-    def __str__(self) -> str:
-        return self.verdict()
+    def shown(self) -> pd.DataFrame:
+        """No points: there are as many as rows."""
+        return self.frame().head(0)
 
 
 def roc(

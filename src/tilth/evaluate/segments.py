@@ -19,6 +19,7 @@ from scipy.special import ndtri
 from tilth.base import Section
 from tilth.base.columns import take_rows
 from tilth.base.declare import Light
+from tilth.base.result import Result
 from tilth.data.infer import Kinds, infer
 from tilth.data.reading import read
 from tilth.data.table import RawTable
@@ -31,6 +32,7 @@ from tilth.evaluate.grouping import aligned
 from tilth.evaluate.intervals import Interval
 from tilth.models.trees.decision_tree import DecisionTreeRegressor
 from tilth.quality.finding import count, percent, plain
+from tilth.stats.folds import draw, without
 from tilth.stats.hypothesis import holm, two_sided
 
 if TYPE_CHECKING:
@@ -70,7 +72,7 @@ class Segment:
 
 
 @dataclass(frozen=True, eq=False)
-class Segments:
+class Segments(Result):
     """Regions in which the model is worse than elsewhere, worst first; none is an answer, too."""
 
     tried: tuple[Segment, ...]
@@ -162,8 +164,6 @@ class Segments:
             return self.verdict()
         return f"{self.verdict()}\n{self.frame().to_string(index=False, float_format=lambda v: f'{v:.3f}')}"
 
-    __repr__ = __str__
-
 
 def segments(
     answers: Answers,
@@ -243,15 +243,10 @@ class _Candidate:
 
 def _halves(answers: Answers, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Rows to search and rows to judge by; rows that belong together stay so."""
-    rng = np.random.default_rng(seed)
-    if answers.group is None:
-        order = rng.permutation(answers.n)
-        half = answers.n // 2
-        return np.sort(order[:half][:MOST_ROWS]), np.sort(order[half:])
-    found, unit = np.unique(answers.group, return_inverse=True)
-    first = np.zeros(len(found), dtype=bool)
-    first[rng.permutation(len(found))[: len(found) // 2]] = True
-    return np.flatnonzero(first[unit])[:MOST_ROWS], np.flatnonzero(~first[unit])
+    units = answers.n if answers.group is None else len(np.unique(answers.group))
+    unit = np.arange(units) if answers.group is None else np.unique(answers.group, return_inverse=True)[1]
+    judge, search = without(np.flatnonzero(np.isin(unit, draw(units, units // 2, seed=seed))), answers.n)
+    return search[draw(len(search), min(len(search), MOST_ROWS), seed=[seed, 1])], judge
 
 
 def _candidates(

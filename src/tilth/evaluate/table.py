@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilth.base.result import Result
 from tilth.data.digits import digits
 from tilth.evaluate.folds import FoldDiagnosis, diagnose_folds
 from tilth.evaluate.intervals import Interval
@@ -61,7 +62,7 @@ def chosen_metrics(given: Any, task: str, labelled: bool = True) -> tuple[Metric
 
 
 @dataclass(eq=False)
-class Scores:
+class Scores(Result):
     """Scores with intervals of several models, their paired differences to the baseline, and what the folds say."""
 
     resampling: Resampling
@@ -224,6 +225,10 @@ class Scores:
             "differences": _plain(self.differences),
             "notes": list(self.notes),
         }
+
+    def shown(self) -> pd.DataFrame:
+        """Scores with their intervals in words."""
+        return self.short_frame()
 
 
 def _plain(found: Mapping[str, Mapping[str, Interval]]) -> dict[str, dict[str, Any]]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.base import Section
+from tilth.base.result import Result
 from tilth.base.target import check_weight, encode_labels, one_dimensional
 from tilth.evaluate.intervals import Interval, from_resamples
 from tilth.parts.thresholds import CELLS, Goal, candidates, counts_of_places, drawn_weights, measures, read_goal
@@ -21,7 +22,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class ThresholdChoice:
+class ThresholdChoice(Result):
     """Every threshold between the scores, and the one that is best for the goal.
 
     ``threshold`` carries the bootstrap interval of the choice. ``value`` is what the goal is about (cost per row, or a
@@ -47,7 +48,6 @@ class ThresholdChoice:
         """Place of the chosen threshold among all."""
         return int(np.flatnonzero(self.thresholds == self.threshold.value)[0])
 
-    @property
     def verdict(self) -> str:
         """The choice in words."""
         t = self.threshold
@@ -81,7 +81,7 @@ class ThresholdChoice:
 
     def sections(self) -> list[Section]:
         """The choice as a page of a report."""
-        return [Section("Threshold", self.verdict, self.frame().iloc[[self.place]], figure=self.plot)]
+        return [Section("Threshold", self.verdict(), self.frame().iloc[[self.place]], figure=self.plot)]
 
     def to_dict(self) -> dict[str, Any]:
         """The choice as JSON-ready data."""
@@ -89,7 +89,7 @@ class ThresholdChoice:
             {
                 "goal": str(self.goal),
                 "positive": self.positive,
-                "verdict": self.verdict,
+                "verdict": self.verdict(),
                 "threshold": self.threshold.to_dict(),
                 "measure": self.measure,
                 "value": self.value.to_dict(),
@@ -99,7 +99,7 @@ class ThresholdChoice:
         )
 
     def __str__(self) -> str:
-        return f"{self.verdict}\n{self.frame().iloc[[self.place]].to_string(index=False)}"
+        return f"{self.verdict()}\n{self.frame().iloc[[self.place]].to_string(index=False)}"
 
 
 def choose_threshold(

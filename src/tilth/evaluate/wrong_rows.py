@@ -12,6 +12,7 @@ from scipy.special import ndtr, ndtri, pdtr
 
 from tilth.base import Section
 from tilth.base.declare import Light, cell_text
+from tilth.base.result import Result
 from tilth.data.infer import Kinds
 from tilth.data.names import beside
 from tilth.data.reading import read
@@ -70,7 +71,7 @@ class Suspects:
 
 
 @dataclass(frozen=True, eq=False)
-class WrongRows:
+class WrongRows(Result):
     """Rows worth looking at. Row numbers are places in the table, from 0."""
 
     answers: Answers
@@ -226,8 +227,6 @@ class WrongRows:
             if len(frame):
                 lines.append(f"\n{kind}\n{frame.to_string(index=False, float_format=lambda v: f'{v:.3g}')}")
         return "\n".join(lines)
-
-    __repr__ = __str__
 
 
 def wrong_rows(

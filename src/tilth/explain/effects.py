@@ -13,6 +13,7 @@ from scipy.special import ndtri
 
 from tilth import progress
 from tilth.base import Section
+from tilth.base.result import Result
 from tilth.explain.grid import Grid, grid_of, nearest, never_together, own_level
 from tilth.explain.importance import Importance
 from tilth.explain.subject import Subject, subject_of
@@ -112,7 +113,7 @@ class Effect:
 
 
 @dataclass(eq=False)
-class Effects:
+class Effects(Result):
     """The effects of some columns on a model's answers."""
 
     model: str
@@ -215,8 +216,6 @@ class Effects:
     def __str__(self) -> str:
         cautions = [c for e in self.effects for c in e.cautions]
         return "\n".join([e.words() for e in self.effects] + cautions)
-
-    __repr__ = __str__
 
 
 def partial_dependence(

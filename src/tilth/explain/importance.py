@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tilth import progress
 from tilth.base import Section
+from tilth.base.result import Result
 from tilth.data.digits import readable
 from tilth.evaluate.intervals import Interval
 from tilth.evaluate.metrics import USUAL, Metric
@@ -38,7 +39,7 @@ MATTERS, WITH_OTHERS, NOT_SHOWN, UNUSED, NOT_REACHED = (
 
 
 @dataclass(eq=False)
-class Importance:
+class Importance(Result):
     """How much a model's score depends on each of the user's columns, on the rows given.
 
     ``alone`` are the columns one by one, ``together`` columns that tell the same, shuffled as one, and ``rest`` all
@@ -190,11 +191,6 @@ class Importance:
             names, ends[:, :3], ends[:, 3], strong, len(order), f"{self.metric.name} {verb} by", self.level
         )
 
-    def sections(self) -> list[Section]:
-        """The importance as a page of a report."""
-        text = f"{self.verdict()}\n\n{self.how()}"
-        return [Section("What the model relies on", text, self.frame(), figure=self.plot, advice=self.advice)]
-
     def to_dict(self) -> dict[str, Any]:
         """The importance as JSON-ready data."""
         return plain(
@@ -206,11 +202,14 @@ class Importance:
             }
         )  # fmt: skip
 
-    def __str__(self) -> str:
-        table = self.frame().to_string(index=False, float_format=lambda v: f"{v:.4f}")
-        return "\n\n".join([self.verdict(), table, *self.notes])
+    def remarks(self) -> list[str]:
+        """What could not be told."""
+        return list(self.notes)
 
-    __repr__ = __str__
+    def sections(self) -> list[Section]:
+        """The importance as a page of a report."""
+        text = f"{self.verdict()}\n\n{self.how()}"
+        return [Section("What the model relies on", text, self.frame(), figure=self.plot, advice=self.advice)]
 
 
 def _signed(interval: Interval) -> str:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tilth.base import Section
 from tilth.base.columns import take_rows
+from tilth.base.result import Result
 from tilth.base.target import encode_labels
 from tilth.data.table import RawTable
 from tilth.evaluate.answers import Answers
@@ -17,6 +18,7 @@ from tilth.evaluate.intervals import Interval
 from tilth.evaluate.metrics import metric
 from tilth.explain.subject import Subject, subject_of
 from tilth.quality.finding import count, percent, plain
+from tilth.stats.folds import draw, without
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +32,7 @@ GOOD, POOR = 0.9, 0.7
 
 
 @dataclass(eq=False)
-class Surrogate:
+class Surrogate(Result):
     """A small tree fitted to a model's answers.
 
     ``fidelity`` is measured on rows the tree has not seen: the share of equal answers, or R2 for numbers. ``single``
@@ -108,8 +110,6 @@ class Surrogate:
     def __str__(self) -> str:
         return f"{self.verdict()}\n\n{self.rules()}"
 
-    __repr__ = __str__
-
 
 def surrogate(
     model: Any,
@@ -157,9 +157,8 @@ def surrogate(
     some = subject.sample(rows, seed)
     answers = _answers(subject, some)
     is_class = subject.task == "classification"
-    dealt = np.random.default_rng([seed, 1]).permutation(len(some))
     n_test = min(len(some) - 2, max(2, round(test_size * len(some))))
-    test, train = np.sort(dealt[:n_test]), np.sort(dealt[n_test:])
+    train, test = without(draw(len(some), n_test, seed=[seed, 1]), len(some))
     tree = _tree(subject, is_class, depth, len(train), seed)
     table = _used(subject)
     tree.fit(take_rows(table, some[train]), answers[train])

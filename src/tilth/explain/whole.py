@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.base import Section
+from tilth.base.result import Result
 from tilth.evaluate.metrics import Metric
 from tilth.explain.effects import Effects, Way, partial_dependence
 from tilth.explain.importance import Importance, permutation_importance
@@ -30,7 +31,7 @@ EXAMPLES = 2
 
 
 @dataclass(eq=False)
-class Explained:
+class Explained(Result):
     """All explanations of one model on one table; a part that could not be made is None, and ``notes`` say why."""
 
     model: str
@@ -90,8 +91,6 @@ class Explained:
                 for i, (row, title) in enumerate(zip(self.row_numbers, self.row_titles, strict=True))
             ]
         return "\n\n".join([*told, *self.notes])
-
-    __repr__ = __str__
 
 
 def explain(

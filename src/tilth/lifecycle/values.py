@@ -19,7 +19,9 @@ import numpy as np
 from tilth._names import ESTIMATORS
 from tilth.base import Estimator
 from tilth.data.steps import Step
+from tilth.data.table import Table
 from tilth.errors import ModelFileError
+from tilth.lifecycle.grids import offsets_problem
 from tilth.lifecycle.state import brief
 from tilth.models import catalogue
 from tilth.params import check_params
@@ -39,6 +41,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     ),
     "tilth.data.kinds": ("Kind",),
     "tilth.data.schema": ("ColumnSpec", "Schema"),
+    "tilth.data.sequences": ("Sequences",),
     "tilth.data.convert": ("Accepts", "Plan"),
     "tilth.data.steps": (
         "Bins",
@@ -333,6 +336,13 @@ def _rule_statistic(s: Any) -> str | None:
     return None if good else "weight, levels and numbers are of different classes"
 
 
+def _sequences(s: Any) -> str | None:
+    if type(s.steps) is not Table:
+        return f"its steps are {brief(s.steps)}"
+    problem = offsets_problem(s.offsets, s.steps.n_rows)
+    return problem or (None if (np.diff(s.offsets) > 0).all() else "a sequence without steps")
+
+
 def _trees(t: Any) -> str | None:
     try:
         t.validate()
@@ -352,6 +362,7 @@ CHECKS: dict[str, Callable[[Any], str | None]] = {
     "QuantileSketch": _sketch,
     "RuleStatistic": _rule_statistic,
     "Schema": _schema,
+    "Sequences": _sequences,
     "Sums": _sums,
     "Trees": _trees,
     "ValueCounts": _value_counts,

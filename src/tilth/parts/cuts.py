@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.params import declared, param
+from tilth.stats.folds import draw, without
 
 Floats = NDArray[np.float64]
 
@@ -130,8 +131,7 @@ class Conformal(Cut):
                 f"{owner}: Conformal({self.rate:g}) needs at least {needed} held-out rows; {self.held_out:g} of {n} "
                 f"rows are {min(held, n)}. Give more rows, or raise rate or held_out."
             )
-        order = np.random.default_rng(self.random_state).permutation(n)
-        return np.sort(order[held:]), np.sort(order[:held])
+        return without(draw(n, held, seed=self.random_state), n)
 
     def level(self, scores: Floats, weight: Floats | None) -> float:
         """The rank of the held-out scores that keeps the promise."""

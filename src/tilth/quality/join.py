@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tilth.base.result import Result
 from tilth.data.kinds import level_key
 from tilth.errors import SchemaError
 from tilth.quality.column import ColumnView
@@ -44,8 +45,10 @@ ALIKE = 0.05
 
 
 @dataclass(frozen=True)
-class JoinReport:
+class JoinReport(Result):
     """What a join of two tables would do: counts in ``numbers``, troubles in ``findings``."""
+
+    heading: ClassVar[str] = "Join"
 
     numbers: dict[str, int]
     findings: list[Finding]
@@ -61,9 +64,14 @@ class JoinReport:
         found = [f.to_dict() for f in self.findings]
         return {"schema": "tilth.join/1", "numbers": plain(self.numbers), "findings": found}
 
-    def __str__(self) -> str:
+    def verdict(self) -> str:
+        """The counts, then the troubles."""
         lines = [f"  {name.replace('_', ' '):<24} {n:>12,}" for name, n in self.numbers.items()]
         return "\n".join([*lines, *(f"  {f}" for f in self.findings)])
+
+    def shown(self) -> pd.DataFrame:
+        """No table: the verdict lists the counts."""
+        return self.frame().head(0)
 
 
 def join_report(left: Any, right: Any, on: str | Sequence[str] | Mapping[str, str]) -> JoinReport:

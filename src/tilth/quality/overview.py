@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.base import Section
+from tilth.base.result import Result
 from tilth.data.infer import Kinds
 from tilth.data.kinds import level_key, sort_levels
 from tilth.plot.columns import histogram_edges
@@ -60,7 +61,7 @@ class Bars:
 
 
 @dataclass
-class Overview:
+class Overview(Result):
     """All columns in bars, those that tell most of the target first.
 
     ``line`` says what stands over the bars, ``usual`` is its value over all rows; ``gaps`` holds the share of missing
@@ -174,8 +175,9 @@ class Overview:
             ],
         }  # fmt: skip
 
-    def __str__(self) -> str:
-        return f"{self.verdict()}\n\n{self.summary().to_string(index=False)}"
+    def shown(self) -> pd.DataFrame:
+        """A line for each column."""
+        return self.summary()
 
 
 def _all_of(names: list[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from tilth import progress
 from tilth.base.declare import Section
+from tilth.base.result import Result
 from tilth.data.infer import Kinds
 from tilth.quality.column import ColumnView
 from tilth.quality.finding import SEVERITIES, Finding, Severity, count, listed, plain, shown
@@ -31,7 +31,7 @@ COLUMN_FIELDS = ("column", "kind", "role", "missing", "distinct", *QUANTILES, "m
 
 
 @dataclass
-class Profile:
+class Profile(Result):
     """What is wrong with a table, most urgent first, and what is in it.
 
     ``findings`` is the ranked list, ``columns`` one row per column, ``balance`` one row per class, ``shift`` the
@@ -85,17 +85,13 @@ class Profile:
             "sampling": self.sampling,
         }
 
-    def to_json(self, indent: int | None = 2) -> str:
-        """The report as JSON text."""
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
-
     def sections(self) -> list[Section]:
         """The report as sections, for html, markdown or a terminal."""
         out = [Section("Data quality", self.verdict(), self.frame(), advice=self._first_advice())]
         if self.balance is not None:
             out.append(Section("Classes", f"Target {self.target}.", self.balance))
         if self.shift is not None:
-            out.append(Section("Against the reference table", str(self.shift).split("\n")[0], self.shift.columns))
+            out.append(Section("Against the reference table", self.shift.verdict(), self.shift.columns))
         out.append(Section("Columns", f"{count(len(self.columns), 'column')}, kinds with their reasons.", self.columns))
         return out
 
@@ -125,9 +121,6 @@ class Profile:
         if self.omitted:
             lines.append("  left off: " + ", ".join(f"{n} more of {code}" for code, n in self.omitted.items()))
         return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return f"<Profile of {self.verdict()}>"
 
 
 def profile(

@@ -8,7 +8,7 @@ from tilth.engines.optimise.quadratic import quadratic_program
 from tilth.errors import ModelWarning
 
 
-@pytest.mark.covers("R-11")
+@pytest.mark.covers("R-11", "WN-46")
 def test_square_above_three():
     found = minimise_constrained(lambda z: (z[0] - 1) ** 2, [0.0], at_least={"z >= 3": lambda z: z[0] - 3}, convex=True)
     assert found.x[0] == pytest.approx(3, abs=1e-8)

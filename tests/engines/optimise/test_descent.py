@@ -62,6 +62,7 @@ def test_trace_shows_every_partial_and_every_parameter():
     assert list(found.outcome.frame()) == ["iteration", "value", "gradient_norm", "rate"]
 
 
+@pytest.mark.covers("FX-64")
 def test_momentum_follows_its_textbook_forms():
     rate, momentum = 0.05, 0.7
     x, v = np.ones(3), np.zeros(3)

@@ -26,7 +26,7 @@ def conditions(found, Q, c, A=None, b=None, R=None, r=None, low=None, high=None)
     return max(*bad, np.abs(force).max())
 
 
-@pytest.mark.covers("R-12", "WN-80")
+@pytest.mark.covers("R-12", "WN-80", "FX-46")
 def test_machine_of_two_points():
     X, y = np.array([[1.0, 0.0], [-1.0, 0.0]]), np.array([1.0, -1.0])
     Q = (X @ X.T) * np.outer(y, y)

@@ -56,7 +56,7 @@ def test_newton_on_squared_error_is_plain_boosting():
     np.testing.assert_allclose(newton.scores(table), plain.scores(table), rtol=1e-12)
 
 
-@pytest.mark.covers("Z-04")
+@pytest.mark.covers("Z-04", "FX-26")
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("l2", [0.0, 2.5])
 def test_a_newton_leaf_answers_minus_g_over_h_plus_lambda(l2, weighted):

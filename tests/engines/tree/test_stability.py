@@ -21,7 +21,7 @@ def rivals(n=80, seed=0):
     return X, (hidden > 0).astype(int)
 
 
-@pytest.mark.covers("T-26")
+@pytest.mark.covers("T-26", "SP-48")
 def test_a_tree_is_less_stable_than_a_forest():
     X, y = rivals(seed=4)
     tree = stability(DecisionTreeClassifier(), X, y, n_resamples=8)
@@ -37,7 +37,7 @@ def test_a_tree_is_less_stable_than_a_forest():
     assert "asked first" not in str(forest)
 
 
-@pytest.mark.covers("T-26")
+@pytest.mark.covers("T-26", "SP-48")
 def test_a_clear_question_is_always_asked_first():
     x = np.linspace(0, 1, 60)
     X, y = np.column_stack([x, np.sin(40 * x)]), (x > 0.5).astype(int)

@@ -285,6 +285,7 @@ def test_distances_on_unscaled_columns():
     assert audit(DecisionTreeClassifier(), X, y, checks=["A401"]).findings == []
 
 
+@pytest.mark.covers("SP-16")
 def test_codes_taken_for_quantities():
     rng = np.random.default_rng(0)
     level = rng.integers(0, 6, 900)

@@ -93,7 +93,7 @@ def test_the_worked_example_of_five_rows():
         assert metric(name).score(five()) == pytest.approx(value, abs=5e-5), name
 
 
-@pytest.mark.covers("EV-20")
+@pytest.mark.covers("EV-20", "FX-06")
 @pytest.mark.parametrize("k", [2, 3, 14])
 def test_rates_that_are_complements_of_each_other(k):
     given = answers(k, weighted=True)
@@ -103,7 +103,7 @@ def test_rates_that_are_complements_of_each_other(k):
         assert one["FNR"] == pytest.approx(1 - one["recall"])
 
 
-@pytest.mark.covers("EV-24")
+@pytest.mark.covers("EV-24", "FX-06")
 @pytest.mark.parametrize(("sign", "area"), [(1, 1.0), (-1, 0.0), (0, 0.5)])
 def test_area_of_a_perfect_a_reversed_and_a_constant_score(sign, area):
     true = np.array([0, 0, 1, 1, 1])

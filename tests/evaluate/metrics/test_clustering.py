@@ -29,6 +29,19 @@ def test_scores_are_scikit_learns(name, noise):
     assert metric(name).score(Answers(true, given)) == pytest.approx(PEERS[name](true, given), abs=1e-12)
 
 
+@pytest.mark.covers("WN-70", "V-05", "V-06", "FX-79")
+def test_homogeneity_and_completeness_by_hand():
+    """1 - H(class | cluster) / H(class): clusters 0 and 2 are pure, cluster 1 holds one row of each class."""
+    toy = Answers(np.array([0, 0, 0, 1, 1, 1]), np.array([0, 0, 1, 1, 2, 2]))
+    assert metric("homogeneity").score(toy) == pytest.approx(2 / 3)
+    assert metric("completeness").score(toy) == pytest.approx(0.42062, abs=5e-6)
+    perfect = Answers(np.array([0, 0, 1]), np.array([7, 7, 3]))
+    assert metric("homogeneity").score(perfect) == metric("completeness").score(perfect) == 1
+    one_class = Answers(np.zeros(3), np.array([0, 1, 2]))
+    assert metric("homogeneity").score(one_class) == 1
+    assert metric("completeness").score(one_class) == 0
+
+
 @pytest.mark.parametrize(("true", "given"), [([0, 0, 0], [1, 1, 1]), ([0, 0, 0], [0, 1, 2]), ([0, 1, 2], [5, 5, 5])])
 @pytest.mark.parametrize("name", PEERS)
 def test_labellings_without_choice(name, true, given):

@@ -56,7 +56,7 @@ def test_one_outlier_moves_the_rmse_most_and_the_median_not_at_all():
     assert "units of the target" in metric("RMSE").meaning
 
 
-@pytest.mark.covers("EV-28")
+@pytest.mark.covers("EV-28", "FX-67")
 def test_bias_is_above_zero_where_answers_are_too_low():
     low = Answers(np.array([2.0, 3.0]), np.array([1.0, 1.0]), weight=np.array([3.0, 1.0]))
     assert metric("bias").score(low) == pytest.approx(1.25)

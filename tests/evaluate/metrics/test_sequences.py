@@ -19,7 +19,7 @@ TRUE = [["B-per", "I-per", "O", "B-loc"], ["O", "B-org", "I-org"], ["O", "O"]]
 GIVEN = [["B-per", "I-per", "O", "B-org"], ["O", "B-org", "O"], ["O", "O"]]
 
 
-@pytest.mark.covers("EV-35")
+@pytest.mark.covers("EV-35", "H-29")
 def test_by_hand():
     given = tagged(TRUE, GIVEN)
     wanted = {

@@ -40,7 +40,7 @@ def test_tune_refit_test_once(rows):
     assert rows.to_dict()["uses"] == [f"test of {type(rows.chosen).__name__}"]
 
 
-@pytest.mark.covers("EV-10")
+@pytest.mark.covers("EV-10", "SP-11")
 def test_the_second_use_of_the_test_rows_warns_and_is_counted(rows):
     rows.test_once(C45())
     with pytest.warns(DataWarning, match="used for the second time") as caught:

@@ -11,7 +11,7 @@ from tilth.models.catalogue import all_estimators
 from tilth.params import params_of
 
 
-@pytest.mark.covers("EV-32")
+@pytest.mark.covers("EV-32", "SP-41")
 def test_ranges_come_from_the_declarations():
     space = space_of(GradientBoostingClassifier())
     assert space.names == [

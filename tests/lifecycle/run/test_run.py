@@ -87,6 +87,7 @@ def test_costs_move_the_threshold_of_the_model(titanic):
     assert cost[chosen] == min(cost)
 
 
+@pytest.mark.covers("FA-20")
 def test_the_files_are_whole_and_say_the_same(titanic):
     names = {"model.tilth", "train.py", "model_card.md", "run.json", "report.json", "report.md", "report.html"}
     assert set(titanic.files) == names
@@ -239,6 +240,7 @@ def test_kinds_are_obeyed(quick):
     assert found.model.schema_["pclass"].kind.levels == ("3", "2", "1")
 
 
+@pytest.mark.covers("SP-18")
 def test_rows_without_a_label_are_left_out_and_counted(quick):
     frame = load("weather").frame.astype({"Play": object})
     frame.loc[[0, 5], "Play"] = None

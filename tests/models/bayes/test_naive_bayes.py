@@ -31,7 +31,7 @@ def unsmoothed(weather):
         return NaiveBayes(alpha=0).fit(weather, "Play")
 
 
-@pytest.mark.covers("N-01", "N-02", "WN-09")
+@pytest.mark.covers("N-01", "N-02", "WN-09", "FX-35", "FX-62")
 def test_sunny_hot_high_windy(weather):
     model = unsmoothed(weather)
     row = day("Sunny", "Hot", "High", True)
@@ -47,10 +47,11 @@ def test_sunny_cold_high_windy(weather):
     assert unsmoothed(weather).predict_proba(row)[0] == pytest.approx([0.7954, 0.2046], abs=5e-5)
 
 
-@pytest.mark.covers("N-03", "WN-11")
+@pytest.mark.covers("N-03", "WN-11", "SP-23")
 def test_zero_frequency_is_certain_and_named(weather):
     row = day("Overcast", "Cold", "High", True)
     assert unsmoothed(weather).predict_proba(row)[0].tolist() == [0.0, 1.0]
+    assert NaiveBayes().fit(weather, "Play").predict_proba(row)[0, 0] > 0.1, "smoothed unless asked otherwise"
 
 
 @pytest.mark.covers("WN-11")
@@ -60,7 +61,7 @@ def test_smoothed_overcast_day(weather, smoothing, yes):
     assert model.predict_proba(day("Overcast", "Cold", "High", True))[0, 1] == pytest.approx(yes, abs=5e-5)
 
 
-@pytest.mark.covers("N-04", "WN-12")
+@pytest.mark.covers("N-04", "WN-12", "FX-34", "FX-61")
 def test_laplace_denominator_counts_levels(weather):
     table = NaiveBayes(alpha=1).fit(weather, "Play").tables()["Outlook"]
     assert table.loc["No", ("probability", "Overcast")] == pytest.approx(1 / 8)
@@ -191,7 +192,7 @@ def test_mixed_columns_in_one_model():
     assert model.predict_joint_log_proba(frame) == pytest.approx(joint - np.log(model.class_prior_))
 
 
-@pytest.mark.covers("N-10")
+@pytest.mark.covers("N-10", "SP-22")
 def test_five_thousand_columns_do_not_underflow():
     rng = np.random.default_rng(1)
     y = rng.integers(0, 2, 40)
@@ -310,7 +311,7 @@ def test_a_class_without_rows_in_a_part_is_possible():
         model.partial_fit([[1.0]], [2])
 
 
-@pytest.mark.covers("R-20")
+@pytest.mark.covers("R-20", "FX-01")
 def test_the_evidence_never_changes_the_decision(weather):
     model = NaiveBayes().fit(weather, "Play")
     joint = model.predict_joint_log_proba(weather)

@@ -19,7 +19,7 @@ def iris():
     return load_iris().frame.drop(columns="species")
 
 
-@pytest.mark.covers("C-01")
+@pytest.mark.covers("C-01", "FX-20", "SP-40")
 def test_inertia_never_rises(iris):
     """Both halves of a pass lower the sum of squared distances, or leave it."""
     rng = np.random.default_rng(0)
@@ -56,7 +56,7 @@ def test_first_centres_and_restarts(iris):
     assert several.inertia_ < lone[0]  # the first of its walks is that of n_init=1
 
 
-@pytest.mark.covers("C-06")
+@pytest.mark.covers("C-06", "FX-20")
 def test_an_empty_cluster_starts_anew():
     X = np.array([[0.0], [1.0], [10.0], [11.0]])
     model = KMeans(3, init=np.array([[0.5], [10.5], [500.0]])).fit(X)

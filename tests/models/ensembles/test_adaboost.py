@@ -99,7 +99,7 @@ def test_the_class_with_the_most_weighted_votes_wins():
     np.testing.assert_allclose(model.decision_function(rows), (votes[:, 1] - votes[:, 0]) / votes.sum(axis=1))
 
 
-@pytest.mark.covers("Z-10")
+@pytest.mark.covers("Z-10", "SP-52")
 def test_the_loop_ends_with_a_reason():
     codes = np.array([0, 1, 0, 1])
 
@@ -141,7 +141,7 @@ def test_endings_of_fitted_models():
     assert np.isfinite(chance.predict_proba(x)).all()
 
 
-@pytest.mark.covers("Z-14")
+@pytest.mark.covers("Z-14", "FX-88", "SP-40")
 @pytest.mark.parametrize("data", [slanted(300, 0, noise=0.1), three_classes(300, 0)])
 def test_the_training_error_stays_below_its_bound(data):
     model = AdaBoostClassifier(n_estimators=60).fit(*data)

@@ -48,7 +48,7 @@ def test_the_majority_and_the_mean_of_the_notes():
     assert VotingRegressor(estimators=numbers).fit(X, [0.0, 1.0]).predict(X) == pytest.approx([0.65, 0.65])
 
 
-@pytest.mark.covers("Y-03")
+@pytest.mark.covers("Y-03", "SP-46")
 def test_of_equally_many_votes_the_first_class_wins():
     model = VotingClassifier(estimators=always("b", "a")).fit([[0], [1]], ["a", "b"])
     assert model.predict([[0]]).tolist() == ["a"]

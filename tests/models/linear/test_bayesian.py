@@ -49,7 +49,6 @@ def test_its_intervals_cover_as_often_as_they_say():
     assert abs(np.mean(inside) - 0.95) < 0.02
 
 
-@pytest.mark.covers("R-30")
 def test_effective_parameters_are_the_trace_of_the_hat_matrix():
     model = BayesianRidge(precision=2.0, noise=0.5).fit(X, Y)
     centred = X - X.mean(axis=0)

@@ -54,7 +54,7 @@ def close(a, b, tolerance=1e-6):
 # ------------------------------------------------------------------------------------------------- least squares
 
 
-@pytest.mark.covers("L-11")
+@pytest.mark.covers("L-11", "SP-42")
 def test_least_squares_agrees_with_statsmodels(cars, exog, ours):
     theirs = sm.OLS(cars["mpg"], exog).fit()
     found = ours.estimates()
@@ -159,7 +159,7 @@ def test_numbers_beyond_squares_are_refused_not_mistaken(size):
             ask()
 
 
-@pytest.mark.covers("L-10", "R-17")
+@pytest.mark.covers("L-10", "R-17", "SP-43")
 def test_intervals_agree_with_statsmodels(cars, exog, ours):
     theirs = sm.OLS(cars["mpg"], exog).fit().get_prediction(exog[:20]).summary_frame(alpha=0.2)
     rows = cars.drop(columns="mpg").head(20)

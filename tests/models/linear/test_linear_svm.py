@@ -36,7 +36,7 @@ def primal(model, X, y, C, power=1):
     return 0.5 * float((model.coef_**2).sum()) + C * float((slack**power).sum())
 
 
-@pytest.mark.covers("S-15")
+@pytest.mark.covers("S-15", "FX-66")
 def test_margins_and_distances_by_hand():
     """The plane 3x + 4y = 5: (3, 4) is 20 / 5 = 4 away, the origin 1 on the other side."""
     np.testing.assert_allclose(plane_distance([[3, 4], [0, 0]], [3, 4], -5), [4.0, -1.0])
@@ -101,7 +101,7 @@ def test_squared_hinge_is_never_above_liblinear(cancer):
     np.testing.assert_allclose(LinearSVC(fit_intercept=False).fit(X, y).coef_, theirs.coef_, atol=1e-6)
 
 
-@pytest.mark.covers("S-13")
+@pytest.mark.covers("S-13", "FX-72")
 def test_l1_drops_columns_of_noise(cancer):
     X, y = cancer
     noisy = np.hstack([X, np.random.default_rng(0).normal(size=(len(X), 20))])
@@ -177,7 +177,7 @@ def test_one_class_against_all_others_is_k_machines(iris):
     assert (model.predict(X) == model.decision_function(X).argmax(axis=1)).all()
 
 
-@pytest.mark.covers("S-17")
+@pytest.mark.covers("S-17", "SP-43", "SP-44")
 def test_no_probabilities_are_claimed():
     model = LinearSVC().fit(HAND, SIGN)
     assert not hasattr(model, "predict_proba")

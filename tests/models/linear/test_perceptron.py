@@ -48,7 +48,7 @@ def test_separable_rows_end_without_errors_and_updates_are_counted():
     assert model.outcome_.converged
 
 
-@pytest.mark.covers("Q-01")
+@pytest.mark.covers("Q-01", "FX-39")
 def test_updates_by_hand():
     """(0, 0) no, (1, 1) yes, in turn: (0,0) is wrong at 0, then (1,1), until both are right."""
     X, y = np.array([[0.0, 0.0], [1.0, 1.0]]), np.array([0, 1], dtype=np.int32)
@@ -89,7 +89,7 @@ def test_novikoff():
         assert Perceptron(random_state=seed).fit(X, y).n_updates_ <= bound
 
 
-@pytest.mark.covers("Q-02", "L-24")
+@pytest.mark.covers("Q-02", "L-24", "SP-33")
 def test_weights_of_linear_regression_need_fewer_updates():
     rows = [clouds(80, 0.9, seed) for seed in range(8)]
     rows = [(X, y) for X, y in rows if separable(X, y)]
@@ -105,7 +105,7 @@ def test_weights_of_linear_regression_need_fewer_updates():
     np.testing.assert_allclose(first.coef, regression.coef_, atol=1e-9)
 
 
-@pytest.mark.covers("Q-03")
+@pytest.mark.covers("Q-03", "SP-31")
 def test_the_pocket_holds_the_best_weights_of_its_history():
     X, y = clouds(200, 0.3, seed=1)
     model = Pocket(max_updates=300).fit(X, y)
@@ -119,7 +119,7 @@ def test_the_pocket_holds_the_best_weights_of_its_history():
     assert Pocket().fit(*clouds()).errors_ == 0
 
 
-@pytest.mark.covers("Q-04", "R-24")
+@pytest.mark.covers("Q-04", "R-24", "SP-32")
 def test_exclusive_or_is_not_linearly_separable():
     with pytest.warns(ModelWarning, match="not linearly separable") as told:
         Perceptron(max_iter=20).fit(XOR, ODD)
@@ -298,7 +298,7 @@ def test_no_line_learns_an_interaction():
 # ------------------------------------------------------------------------------------- regression as a classifier
 
 
-@pytest.mark.covers("L-23")
+@pytest.mark.covers("L-23", "SP-30")
 def test_a_far_row_on_the_right_side_moves_the_border_of_least_squares():
     X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
     border = lambda model: -model.intercept_[0] / model.coef_[0, 0]  # noqa: E731

@@ -34,7 +34,7 @@ def test_the_curve_is_the_peers_whatever_the_basis(degree, basis):
     np.testing.assert_allclose(mine.predict(new), theirs.predict(powers.transform(new)), atol=1e-6)
 
 
-@pytest.mark.covers("P-13", "L-09")
+@pytest.mark.covers("P-13", "L-09", "WN-57")
 def test_degree_99_goes_through_100_points_and_learns_nothing():
     x = np.linspace(-1, 1, 100)[:, None]
     draw = np.random.default_rng(0)

@@ -54,7 +54,7 @@ class GaussianNLL(Loss):
         return np.full_like(eta, 1 / self.variance)
 
 
-@pytest.mark.covers("R-01", "L-04")
+@pytest.mark.covers("R-01", "L-04", "SP-01")
 def test_swapping_the_optimiser_is_one_argument_and_changes_nothing():
     closed = LinearRegression().fit(X, Y)
     for solver in ("lbfgs", Descent(tol=1e-9), Descent(batch=10, tol=1e-9), Descent(batch=1, tol=1e-9)):
@@ -64,7 +64,7 @@ def test_swapping_the_optimiser_is_one_argument_and_changes_nothing():
         assert not other.outcome_.closed_form
 
 
-@pytest.mark.covers("R-01")
+@pytest.mark.covers("R-01", "SP-01")
 def test_swapping_the_cost_is_one_argument():
     lines = {}
     wild = Y.copy()
@@ -139,7 +139,7 @@ def test_the_choice_of_the_solver_is_recorded():
     assert steps.outcome_.reason
 
 
-@pytest.mark.covers("L-05", "WN-77")
+@pytest.mark.covers("L-05", "WN-77", "FX-09")
 def test_a_million_rows_of_a_thousand_columns_are_iterated():
     """n p^2 = 10^12 multiplications, not 10^4."""
     huge = Problem(DenseDesign(np.broadcast_to(0.0, (10**6, 10**3))), np.broadcast_to(0.0, 10**6), Squared())
@@ -181,7 +181,6 @@ def test_lines_cannot_learn_an_exclusive_or():
     assert ((product.predict(x) > 0.5) == y).all(), "a product of columns makes it linear"
 
 
-@pytest.mark.covers("R-30")
 def test_effective_parameters():
     p = X.shape[1]
     assert LinearRegression().fit(X, Y).n_effective_params_ == pytest.approx(p + 1)

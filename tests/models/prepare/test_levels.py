@@ -12,7 +12,7 @@ from tilth.errors import DataWarning, ModelWarning, SchemaError
 from tilth.models.prepare import Bins, IntegerCodes, OneHot, RankScores
 
 
-@pytest.mark.covers("X-01")
+@pytest.mark.covers("X-01", "SP-16")
 def test_integer_codes_round_trip_and_warn() -> None:
     frame = pd.DataFrame({"colour": ["red", "blue", "green", None, "red"]})
     with pytest.warns(ModelWarning, match="W105.*'colour' is nominal.*arbitrary order.*OneHot"):
@@ -72,7 +72,7 @@ def test_equal_width_bins_on_skewed_data() -> None:
     assert state["counts"].sum() == 400
 
 
-@pytest.mark.covers("X-05")
+@pytest.mark.covers("X-05", "FX-81")
 @given(st.lists(st.integers(-1000, 1000), min_size=12, max_size=60, unique=True), st.integers(2, 6))
 @settings(max_examples=40, deadline=None)
 def test_equal_frequency_counts_differ_by_one_at_most(values: list[int], n_bins: int) -> None:

@@ -47,7 +47,7 @@ def test_missing_as_its_own_category() -> None:
     assert taken.tolist() == ["missing", "(missing)", "b"]
 
 
-@pytest.mark.covers("X-12")
+@pytest.mark.covers("X-12", "SP-18")
 def test_a_model_can_learn_from_absence() -> None:
     from sklearn.pipeline import make_pipeline
     from sklearn.tree import DecisionTreeClassifier

@@ -17,7 +17,7 @@ RNG = np.random.default_rng(0)
 TRAIN, TEST = RNG.normal([5, -2], [3, 0.5], (200, 2)), RNG.normal([6, -2], [3, 0.5], (50, 2))
 
 
-@pytest.mark.covers("X-08")
+@pytest.mark.covers("X-08", "FX-56")
 def test_standardise_uses_training_mean_and_sd() -> None:
     model = Standardise().fit(TRAIN)
     z = model.transform(TRAIN)
@@ -35,7 +35,7 @@ def test_a_constant_column_becomes_zero(constant: float) -> None:
         np.testing.assert_array_equal(z, 0.0)
 
 
-@pytest.mark.covers("X-09")
+@pytest.mark.covers("X-09", "FX-56")
 def test_min_max_reaches_both_ends_and_treats_new_values_as_told() -> None:
     model = MinMax().fit(TRAIN)
     z = model.transform(TRAIN)

@@ -28,6 +28,26 @@ def test_basis_variances_and_scores(rows):
     np.testing.assert_allclose(np.cov(model.transform(rows).T), np.diag(model.explained_variance_), atol=1e-10)
 
 
+@pytest.mark.covers("FX-16", "FX-17", "FX-94")
+def test_variances_are_eigenvalues_and_squared_singular_values(rows):
+    model, n = PCA().fit(rows), len(rows)
+    centred = rows - rows.mean(axis=0)
+    scatter = centred.T @ centred
+    eigenvalues = model.explained_variance_
+    np.testing.assert_allclose(
+        model.components_ @ scatter / (n - 1), eigenvalues[:, None] * model.components_, atol=1e-9
+    )
+    np.testing.assert_allclose(model.singular_values_**2 / (n - 1), eigenvalues)
+    np.testing.assert_allclose(model.singular_values_**2 / n, np.linalg.eigvalsh(scatter / n)[::-1])
+
+
+@pytest.mark.covers("FX-18")
+def test_columns_are_centred(rows):
+    far = PCA(2).fit(rows + 1000.0)
+    np.testing.assert_allclose(np.abs(far.components_), np.abs(PCA(2).fit(rows).components_), atol=1e-8)
+    assert np.abs(far.transform(rows + 1000.0).mean(axis=0)).max() < 1e-8
+
+
 @pytest.mark.covers("E-02", "E-07")
 @pytest.mark.parametrize("whiten", [False, True])
 def test_the_peer_by_svd_finds_the_same(rows, whiten):

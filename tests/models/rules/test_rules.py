@@ -48,7 +48,7 @@ def test_share_of_yes_given_sunny(weather):
     assert sunny[1] / sunny.sum() == pytest.approx(2 / 5)
 
 
-@pytest.mark.covers("B-03")
+@pytest.mark.covers("B-03", "SP-20")
 def test_one_r_by_an_expert(weather):
     model = OneRClassifier(feature="Windy").fit(weather, "Play")
     assert model.errors_["Windy"] == 5

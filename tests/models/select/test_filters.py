@@ -226,7 +226,7 @@ def test_models_without_importance_are_refused(planted):
 # ---------------------------------------------------------------------------------------------------------- collinear
 
 
-@pytest.mark.covers("FS-16")
+@pytest.mark.covers("FS-16", "SP-29")
 def test_one_of_each_pair_goes():
     rng = np.random.default_rng(0)
     a, b, c = rng.normal(size=(3, 200))

@@ -58,7 +58,7 @@ def test_all_subsets_find_a_pair_that_means_something_only_together(exclusive_or
     alone = SelectByRelevance(relevance="mutual information", k="all").fit(X, y).relevances()
     assert alone["value"].max() < 0.03  # each by itself tells nothing
     with pytest.warns(ModelWarning, match="no set of columns"):
-        ForwardSelection(estimator=tree, max_columns=1).fit(X, y)
+        ForwardSelection(estimator=tree, max_columns=1, random_state=2).fit(X, y)
 
 
 @pytest.mark.covers("FS-10")
@@ -71,6 +71,17 @@ def test_forward_fits_each_candidate_once(line):
         assert found.path_["fits"].tolist() == [0, 4, 3, 2, 1]
         assert found.path_["column"].tolist()[1] == "x2"
     assert ForwardSelection().fit(X, y).path_["column"].tolist()[1:3] == ["x2", "x0"]
+
+
+@pytest.mark.covers("WN-62")
+@pytest.mark.parametrize(("d", "steps", "subsets"), [(2, 3, 4), (4, 10, 16), (10, 55, 1024)])
+def test_how_many_subsets_each_search_tries(d, steps, subsets):
+    rng = np.random.default_rng(d)
+    X = rng.normal(size=(60, d))
+    y = X @ np.arange(1.0, d + 1) + rng.normal(size=60)
+    assert ForwardSelection().fit(X, y).n_fits_ == steps
+    assert BackwardElimination().fit(X, y).n_fits_ == steps
+    assert ExhaustiveSelection().fit(X, y).n_fits_ == subsets - 1  # no column at all needs no fit
 
 
 @pytest.mark.covers("FS-10")
@@ -210,7 +221,7 @@ def test_few_rows_fall_back_to_refitting():
 # ---------------------------------------------------------------------------------------------------------- the bound
 
 
-@pytest.mark.covers("FS-09")
+@pytest.mark.covers("FS-09", "FX-71")
 def test_the_bound_is_hoeffdings_for_all_subsets():
     assert chance_bound(1, 200, 0.05) == pytest.approx(np.sqrt(np.log(2 / 0.05) / 400))
     assert chance_bound(100, 200) > chance_bound(10, 200) > chance_bound(10, 2000)
@@ -298,7 +309,7 @@ def test_the_interval_is_the_corrected_t():
 # --------------------------------------------------------------------------------------------------------- what it says
 
 
-@pytest.mark.covers("FS-18")
+@pytest.mark.covers("FS-18", "SP-66")
 @pytest.mark.parametrize(
     "selector",
     [ForwardSelection(), ForwardSelection(max_columns=2), BackwardElimination(), ExhaustiveSelection(),
@@ -331,7 +342,7 @@ def test_selection_is_not_always_needed():
     assert ForwardSelection().fit(X, y).selected() == [f"x{j}" for j in range(6)]
 
 
-@pytest.mark.covers("FS-19")
+@pytest.mark.covers("FS-19", "SP-66")
 def test_the_path_is_drawn_with_its_cost(line):
     X, y = line
     for found in (ForwardSelection().fit(X, y), BackwardElimination().fit(X, y), SelectByRelevance().fit(X, y)):

@@ -224,7 +224,7 @@ def test_greedy_growth_misses_the_best_tree_of_depth_two():
     assert any("Short trees" in t and "greedy" in t and "never" in t and "not the best" in t for t in texts)
 
 
-@pytest.mark.covers("T-29")
+@pytest.mark.covers("T-29", "SP-46")
 def test_ties_go_to_the_first_column_and_the_lowest_threshold():
     rng = np.random.default_rng(2)
     x = rng.integers(0, 2, 40).astype(float)
@@ -334,6 +334,14 @@ def test_balanced_weights_alter_the_leaf_shares_as_computed():
         DecisionTreeClassifier(class_weight={"a": -1.0}).fit(x[:, None], y)
 
 
+@pytest.mark.covers("FX-36")
+def test_a_number_is_asked_again_further_down():
+    x = np.arange(12.0)
+    tree = DecisionTreeClassifier().fit(x[:, None], (x > 3) & (x < 8)).trees_
+    assert tree.child[tree.column == 0].shape[0] >= 2
+    assert sorted(tree.threshold[tree.child >= 0]) == [3.5, 7.5]
+
+
 def test_monotone_directions():
     rng = np.random.default_rng(4)
     x = rng.random((300, 2))
@@ -364,7 +372,7 @@ def test_monotone_directions():
 # ---------------------------------------------------------------------------------------------------------- pruning
 
 
-@pytest.mark.covers("T-14")
+@pytest.mark.covers("T-14", "SP-49")
 @pytest.mark.parametrize("pruning", ["cost_complexity", "pessimistic", "reduced_error"])
 def test_pruning_makes_a_smaller_tree_that_is_not_worse_on_new_rows(pruning):
     rng = np.random.default_rng(5)

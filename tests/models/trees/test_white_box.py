@@ -207,7 +207,7 @@ def large_tree():
     return DecisionTreeClassifier().fit(X, rng.integers(0, 2, 2000)), X
 
 
-@pytest.mark.covers("T-24")
+@pytest.mark.covers("T-24", "SP-49")
 def test_an_unreadable_tree_is_told():
     model, _ = large_tree()
     for show in (model.rules, model.to_text, model.plot):
@@ -289,7 +289,7 @@ def test_a_detector_is_shown_but_has_no_source():
 # ----------------------------------------------------------------------------------------------------------- by hand
 
 
-@pytest.mark.covers("T-20")
+@pytest.mark.covers("T-20", "SP-20")
 def test_a_tree_by_hand_predicts_and_is_evaluated(weather):
     rows = weather.drop(columns="Play")
     model = DecisionTreeClassifier.from_tree(WEATHER, rows)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from tilth.base import Section
+from tilth.base.result import Result
 from tilth.evaluate.audit.finding import AUDIT_KINDS, AuditKind, Doubt
 from tilth.evaluate.intervals import Interval
 from tilth.quality.finding import SEVERITIES, count, listed, plain
@@ -30,7 +30,7 @@ BLIND = (
 
 
 @dataclass(eq=False)
-class Audit:
+class Audit(Result):
     """What there is to doubt about a score, worst first.
 
     ``score`` is the estimate of the plan itself, ``checked`` the codes that were asked. ``print(audit)`` shows the
@@ -120,14 +120,8 @@ class Audit:
             "notes": list(self.notes),
         }
 
-    def to_json(self, indent: int | None = 2) -> str:
-        """The report as JSON text, for a build that must fail on a leak."""
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
-
     def __str__(self) -> str:
         return self.text()
-
-    __repr__ = __str__
 
 
 def ranked(found: list[Doubt]) -> list[Doubt]:

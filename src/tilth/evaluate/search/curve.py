@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.base import Section
+from tilth.base.result import Result
 from tilth.data.names import beside
 from tilth.evaluate.metrics import Metric
 from tilth.evaluate.search.budget import Watch
@@ -28,7 +29,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class ValidationCurve:
+class ValidationCurve(Result):
     """Scores over the values of one parameter, the others held: where training and validation part, it overfits."""
 
     parameter: str
@@ -105,11 +106,6 @@ class ValidationCurve:
             "validation": [t.scores for t in self.tried], "training": [t.train for t in self.tried],
         })  # fmt: skip
         return data
-
-    def __str__(self) -> str:
-        return f"{self.verdict()}\n\n{self.frame().to_string(index=False)}"
-
-    __repr__ = __str__
 
 
 def curve_of(found: SearchResult, parameter: str | None, points: int) -> ValidationCurve:

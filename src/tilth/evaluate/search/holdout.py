@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Section
+from tilth.base.result import Result
 from tilth.base.target import one_dimensional, split_target
 from tilth.data.infer import Kinds
 from tilth.errors import warn_data
@@ -26,6 +27,9 @@ from tilth.evaluate.search.search import search
 from tilth.evaluate.splits import Split, Splits, make_splits
 from tilth.evaluate.table import chosen_metrics, zero_r
 from tilth.models.catalogue import task_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Ints = NDArray[np.int64]
 
@@ -47,7 +51,7 @@ class Part:
 
 
 @dataclass(eq=False)
-class ThreeWay:
+class ThreeWay(Result):
     """Rows parted in three. The test rows are for one use; every further one is counted, told and warned about."""
 
     problem: Problem
@@ -175,25 +179,27 @@ class ThreeWay:
 
     # ------------------------------------------------------------------------------------------------------- speaking
 
-    def sections(self) -> list[Section]:
-        """The parts and their use as a page of a report, and how the model was chosen."""
+    def frame(self) -> pd.DataFrame:
+        """The parts, their rows and what they are for."""
         import pandas as pd
 
-        sizes = pd.DataFrame({"part": list(self.sizes), "rows": list(self.sizes.values())})
-        sizes["for"] = ["learning", "choosing", "one test at the end"]
+        use = ["learning", "choosing", "one test at the end"]
+        return pd.DataFrame({"part": list(self.sizes), "rows": list(self.sizes.values()), "for": use})
+
+    def sections(self) -> list[Section]:
+        """The parts and their use as a page of a report, and how the model was chosen."""
         advice = "" if len(self.uses) < 2 else "A score of rows that were used before is optimistic."
-        pages = [Section("Training, validation, test", self.count(), sizes, advice=advice)]
+        pages = [Section("Training, validation, test", self.count(), self.frame(), advice=advice)]
         return pages if self.tuned_by is None else [*pages, *self.tuned_by.sections()]
 
     def to_dict(self) -> dict[str, Any]:
         """Sizes and uses as JSON-ready data."""
         return {"sizes": self.sizes, "uses": list(self.uses), "seed": self.seed, "task": self.problem.task}
 
-    def __str__(self) -> str:
+    def verdict(self) -> str:
+        """Sizes of the parts, and how often the test rows were used."""
         sizes = ", ".join(f"{n} {name}" for name, n in self.sizes.items())
         return f"{self.problem.n_rows} rows: {sizes}. {self.count()}"
-
-    __repr__ = __str__
 
 
 def three_way(

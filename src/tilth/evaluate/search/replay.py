@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tilth.base.result import Result
 from tilth.data.infer import Kinds
 from tilth.evaluate.evaluation import name_of
 from tilth.evaluate.problem import prepared, task_of_models
@@ -27,8 +28,10 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Replay:
+class Replay(Result):
     """Scores of the winner's folds, as logged and as they come out now."""
+
+    heading: ClassVar[str] = "Replay of the search"
 
     params: dict[str, Any]
     logged: Floats
@@ -46,14 +49,13 @@ class Replay:
 
         return pd.DataFrame({"fold": np.arange(len(self.logged)) + 1, "logged": self.logged, "again": self.again})
 
-    def __str__(self) -> str:
+    def verdict(self) -> str:
+        """Whether the scores come out as they were logged."""
         if self.same:
             return f"The {len(self.logged)} folds of {self.params} have the logged scores to the last bit."
         versions = ", ".join(f"{k} {v}" for k, v in self.versions.items())
         gap = float(np.nanmax(np.abs(self.logged - self.again)))
         return f"The folds of {self.params} differ by up to {gap:.3g} from the log, which was written with {versions}."
-
-    __repr__ = __str__
 
 
 def replay(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilth.base import Section
+from tilth.base.result import Result
 from tilth.data.digits import readable
 from tilth.data.names import beside
 from tilth.evaluate.evaluation import name_of
@@ -32,7 +33,7 @@ OPTIMISTIC = "inner score (optimistic: it chose the parameters)"
 
 
 @dataclass(eq=False)
-class SearchResult:
+class SearchResult(Result):
     """Parameters that were found, every try, and the score of the whole search on rows that it never saw.
 
     ``score`` is honest: the search was repeated inside every outer fold. ``best`` is not: of many tries the luckiest
@@ -254,11 +255,13 @@ class SearchResult:
         })  # fmt: skip
         return data
 
-    def __str__(self) -> str:
-        notes = "".join(f"\n{n}" for n in self.notes) if self.chosen is not None else ""
-        return f"{self.verdict()}{notes}\n\n{self.honest_frame().to_string(index=False)}"
+    def remarks(self) -> list[str]:
+        """What is doubtful about the search."""
+        return list(self.notes) if self.chosen is not None else []
 
-    __repr__ = __str__
+    def shown(self) -> pd.DataFrame:
+        """The honest scores."""
+        return self.honest_frame()
 
 
 def _short(value: Any) -> str:

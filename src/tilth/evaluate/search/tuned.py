@@ -28,7 +28,7 @@ from tilth.evaluate.search.trials import Log, Tried, best_of, ties_with
 from tilth.evaluate.splits import Split, Splits, make_splits
 from tilth.evaluate.table import chosen_metrics
 from tilth.models.decide.inner import Inner, ask, decisions_of, probabilities_of
-from tilth.models.decide.wrapper import EXCUSED, Around, if_probable
+from tilth.models.decide.wrapper import Around, if_probable
 from tilth.params import declared, param
 from tilth.quality.finding import plain
 
@@ -59,7 +59,6 @@ class Tuned(Around):
     learned: ClassVar[dict[str, str]] = {
         "estimator_": "any", "best_params_": "dict", "best_score_": "float[]", "tries_": "list", "metric_": "str[]",
     }  # fmt: skip
-    excused: ClassVar[dict[str, str]] = EXCUSED
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({"trials": 3, "inner": 2},)
     contest = "the contest tunes its models itself"
 

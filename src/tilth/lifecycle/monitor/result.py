@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tilth.base import Section
 from tilth.base.declare import Light
+from tilth.base.result import Result
 from tilth.lifecycle.monitor.drift import (
     Change,
     beyond_range,
@@ -48,7 +49,7 @@ TESTS = ("values", "missing", "range", "levels")
 
 
 @dataclass
-class Monitoring:
+class Monitoring(Result):
     """The comparison of new rows with the rows of training.
 
     ``columns`` has one row per column, ``findings`` what deserves a decision, most urgent first.

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.base import Section
+from tilth.base.result import Result
 from tilth.data.kinds import level_key
 from tilth.evaluate.answers import Answers
 from tilth.evaluate.compare import Comparison
@@ -29,6 +30,8 @@ from tilth.quality import Finding, Profile
 from tilth.quality.finding import count, plain
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from tilth.data.schema import Schema
 
 SCHEMA = "tilth.run/1"
@@ -69,7 +72,7 @@ class Standing:
 
 
 @dataclass(eq=False)
-class Run:
+class Run(Result):
     """A run and all it found; ``sections()`` is the report, ``model`` the chosen model fitted on all rows."""
 
     question: Question
@@ -245,6 +248,16 @@ class Run:
         ]  # fmt: skip
 
     # -------------------------------------------------------------------------------------------------- speaking
+
+    def verdict(self) -> str:
+        """Whether the model is worth using, and how good it is."""
+        return self.sections()[0].text
+
+    def frame(self) -> pd.DataFrame:
+        """Every model that was tried, with its scores."""
+        import pandas as pd
+
+        return pd.DataFrame() if self.scores is None else self.scores.frame()
 
     def sections(self) -> list[Section]:
         """What a reader needs, verdict first."""

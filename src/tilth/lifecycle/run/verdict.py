@@ -82,8 +82,7 @@ def _danger(run: Run) -> str:
 def _next(run: Run) -> str:
     if run.curve is None:
         return ""
-    advice = run.curve.diagnosis.advice
-    return f"Next: {advice[0]}" if advice else ""
+    return f"Next: {run.curve.diagnosis.remedies[0]}"
 
 
 def model_pages(run: Run) -> list[Section]:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Assumption, Card, Complexity, Recipe, Section, Traits
 from tilth.models.decide.inner import Inner
-from tilth.models.decide.wrapper import EXCUSED, AroundClassifier
+from tilth.models.decide.wrapper import AroundClassifier
 from tilth.params import declared, param
 from tilth.parts.calibrators import METHODS, apply_map, fit_map, log_odds, odds_floor, reliability
 
@@ -75,7 +75,6 @@ class CalibratedClassifier(AroundClassifier):
         "reliability_": "dict",
     }
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({"folds": 3}, {"folds": 3, "method": "isotonic"})
-    excused: ClassVar[dict[str, str]] = EXCUSED
 
     method: str = param(
         "auto", options=("auto", *METHODS), doc="The map from scores to probabilities; auto chooses by log loss."

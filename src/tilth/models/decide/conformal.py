@@ -19,7 +19,7 @@ from tilth.data.table import RawTable
 from tilth.models.catalogue import estimator_class
 from tilth.models.decide.coverage import Coverage
 from tilth.models.decide.inner import Inner, ask, probabilities_of
-from tilth.models.decide.wrapper import EXCUSED, Around, AroundClassifier
+from tilth.models.decide.wrapper import Around, AroundClassifier
 from tilth.params import declared, param
 from tilth.parts.conformity import (
     SetMethod,
@@ -30,6 +30,7 @@ from tilth.parts.conformity import (
     plus_bound,
     weight_below,
 )
+from tilth.stats.folds import pairs_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,10 +71,8 @@ class Conformal(Around):
         """Pairs of rows to learn from and rows to calibrate on: one pair, or one per fold."""
         self._level(None)
         if folds is None:
-            aside = inner.held_out(self.calibration_size, self._seed(), stratify=stratify)
-            return [(np.setdiff1d(np.arange(inner.n_rows), aside), aside)]
-        part = inner.folds(folds, self._seed(), stratify=stratify)
-        return [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(int(part.max()) + 1)]
+            return [inner.held_out(self.calibration_size, self._seed(), stratify=stratify)]
+        return pairs_of(inner.folds(folds, self._seed(), stratify=stratify))
 
     def _keep(self, inner: Inner, rows: Ints, scores: Floats, fold: Ints, strata: tuple[list[Any], Ints]) -> None:
         self.calibration_scores_, self.calibration_fold_ = scores, fold
@@ -180,7 +179,6 @@ class ConformalRegressor(Conformal, Regressor):
             "Barber, Candes, Ramdas & Tibshirani 2021, Predictive inference with the jackknife+",
         ),
     )
-    excused: ClassVar[dict[str, str]] = EXCUSED
     usual: ClassVar[str] = "LinearRegression"
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({}, {"method": "cv+", "folds": 3}, {"method": "cqr"})
 
@@ -356,7 +354,6 @@ class ConformalClassifier(Conformal, AroundClassifier):
             "Angelopoulos, Bates, Malik & Jordan 2021, Uncertainty sets for image classifiers",
         ),
     )
-    excused: ClassVar[dict[str, str]] = EXCUSED
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({}, {"folds": 3, "method": "aps"})
 
     method: str = param("lac", options=("lac", "aps", "raps"), doc="How strange a class is for a row.")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.base import Section
+from tilth.base.result import Result
 from tilth.parts.conformity import needed
 from tilth.stats.bounds import wilson_bounds
 
@@ -22,13 +22,15 @@ CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, eq=False)
-class Coverage:
+class Coverage(Result):
     """Rows covered, whole ("all") and by parts; bounds are Wilson's at 95%.
 
     ``level`` is what was promised; ``size`` the mean width of an interval or the mean size of a set. The promise is
     about calibration rows and new rows together: with c of the first, the share of covered new rows is itself spread,
     as Beta(a, c + 1 - a) with a = ceil((c + 1) level), and the verdict allows for it.
     """
+
+    heading: ClassVar[str] = "Coverage"
 
     owner: str
     level: float
@@ -90,7 +92,6 @@ class Coverage:
         """Whether so few covered rows would be no surprise (at 2.5%) where the promise holds."""
         return self._tails()[0] >= (1 - CONFIDENCE) / 2
 
-    @property
     def verdict(self) -> str:
         """Whether the promise was kept, in words."""
         low, high = (float(b[0]) for b in wilson_bounds(self.covered, self.n, CONFIDENCE))
@@ -147,10 +148,6 @@ class Coverage:
         names = [f"{p} {v}".strip() for p, v in zip(self.part, self.value, strict=True)]
         return coverage_bars(names, self.covered / np.maximum(self.n, 1), low, high, self.level, CONFIDENCE)
 
-    def sections(self) -> list[Section]:
-        """The report as a page."""
-        return [Section("Coverage", self.verdict, self.frame(), figure=self.plot, advice=self.advice)]
-
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON-ready data."""
         low, high = wilson_bounds(self.covered, self.n, CONFIDENCE)
@@ -159,10 +156,6 @@ class Coverage:
             for p, v, n, c, a, b in zip(self.part, self.value, self.n, self.covered, low, high, strict=True)
         ]
         return {
-            "owner": self.owner, "level": self.level, "verdict": self.verdict, "advice": self.advice,
+            "owner": self.owner, "level": self.level, "verdict": self.verdict(), "advice": self.advice,
             "kept": self.kept, "confidence": CONFIDENCE, "method": "Wilson", "parts": rows,
         }  # fmt: skip
-
-    def __str__(self) -> str:
-        lines = [self.verdict, *([self.advice] if self.advice else [])]
-        return "\n".join(lines) + "\n" + self.frame().to_string(index=False, float_format=lambda v: f"{v:.3g}")

@@ -25,8 +25,8 @@ from tilth.data.convert import Plan, plan
 from tilth.data.reading import read
 from tilth.data.schema import Schema
 from tilth.data.table import RawTable
-from tilth.engines.tree.choose_alpha import deal_folds
 from tilth.errors import TilthWarning
+from tilth.stats.folds import fold_of_rows, holdout, pairs_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -176,33 +176,26 @@ class Inner:
                 f"{self.owner} needs at least 2 rows, one to learn from and one to ask; got n_samples = {n}."
             )
         if self.group is None:
-            codes = np.unique(self.target, return_inverse=True)[1] if stratify else None
-            return deal_folds(codes, n, min(folds, n), seed)
+            return fold_of_rows(n, min(folds, n), classes=self._codes(stratify), seed=seed)
         members = len(np.unique(self.group))
         if members < 2:
             raise ValueError(f"{self.owner}: rows of a group stay together, so at least 2 groups are needed; got 1.")
-        from sklearn.model_selection import GroupKFold
+        return fold_of_rows(n, min(folds, members), classes=self._codes(stratify), groups=self.group, seed=seed)
 
-        part = np.empty(n, dtype=np.int64)
-        split = GroupKFold(min(folds, members), shuffle=True, random_state=seed)
-        for k, (_, test) in enumerate(split.split(np.zeros((n, 1)), groups=self.group)):
-            part[test] = k
-        return part
+    def held_out(self, size: float, seed: int, *, stratify: bool) -> tuple[Ints, Ints]:
+        """Rows to learn from, and about a share ``size`` of the rows, at least one; groups stay whole."""
+        return holdout(self.n_rows, size, classes=self._codes(stratify), groups=self.group, seed=seed)
 
-    def held_out(self, size: float, seed: int, *, stratify: bool) -> Ints:
-        """About a share ``size`` of the rows, at least one and not all of them; groups stay whole."""
-        part = self.folds(
-            max(2, round(1 / size)) if size <= 0.5 else max(2, round(1 / (1 - size))), seed, stratify=stratify
-        )
-        return np.flatnonzero((part == 0) if size <= 0.5 else (part != 0))
+    def _codes(self, stratify: bool) -> Ints | None:
+        return np.unique(self.target, return_inverse=True)[1] if stratify else None
 
     def over_folds(self, part: Ints, answer: Callable[[Any, Ints], None], title: str, **settings: Any) -> list[Any]:
         """Fit a model without each part and let ``answer(model, rows)`` ask it about the part; gives the models."""
         found = []
         with progress.task(f"{self.owner}: {title}", total=int(part.max()) + 1) as work:
-            for k in range(int(part.max()) + 1):
-                model = self.fit(np.flatnonzero(part != k), quiet=True, **settings)
-                answer(model, np.flatnonzero(part == k))
+            for train, test in pairs_of(part):
+                model = self.fit(train, quiet=True, **settings)
+                answer(model, test)
                 found.append(model)
                 work.advance()
         return found

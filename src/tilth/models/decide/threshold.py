@@ -12,7 +12,7 @@ from tilth.base import Assumption, Card, Complexity, Recipe, Section, Traits
 from tilth.data.table import RawTable
 from tilth.errors import warn_model
 from tilth.models.decide.inner import Inner
-from tilth.models.decide.wrapper import EXCUSED, AroundClassifier, if_probable
+from tilth.models.decide.wrapper import AroundClassifier, if_probable
 from tilth.params import declared, param
 from tilth.parts.thresholds import (
     AT_MOST,
@@ -83,7 +83,6 @@ class ThresholdClassifier(AroundClassifier):
         "costs_": "float[k, k]?",
     }
     excused: ClassVar[dict[str, str]] = {
-        **EXCUSED,
         "check_probabilities": "a threshold is there to answer otherwise than the largest probability",
     }
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({"folds": 3},)

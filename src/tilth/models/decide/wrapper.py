@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from tilth.base import Accepts, Classifier, Predictor, whole_or_nothing
+from tilth.base import Accepts, Classifier, Predictor, WeightLaw, whole_or_nothing
 from tilth.base.training import Training
 from tilth.data.convert import Plan
 from tilth.data.infer import infer
@@ -22,14 +22,6 @@ from tilth.params import declared, param
 
 Floats = NDArray[np.float64]
 F = TypeVar("F", bound=Callable[..., Any])
-
-FOLD_WEIGHTS = "a row that is given twice may come into two folds, a row of weight 2 may not"
-#: Why the models of this chapter are excused from some of the common checks.
-EXCUSED: dict[str, str] = {
-    "check_weights": FOLD_WEIGHTS,
-    "check_sample_weight_equivalence_on_dense_data": FOLD_WEIGHTS,
-    "check_sample_weight_equivalence_on_sparse_data": FOLD_WEIGHTS,
-}
 
 
 @declared
@@ -106,7 +98,7 @@ class OverModels(Predictor):
 class Around(OverModels):
     """A model around another one."""
 
-    excused: ClassVar[dict[str, str]] = EXCUSED
+    weight_law: ClassVar[WeightLaw] = "importance"
     #: The estimator that None stands for.
     usual: ClassVar[str] = "LogisticRegression"
     contest = "put around a model"

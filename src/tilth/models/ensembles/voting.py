@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from tilth.base import Assumption, Card, Classifier, Complexity, Recipe, Regressor, Section, Traits
+from tilth.base import Assumption, Card, Classifier, Complexity, Recipe, Regressor, Section, Traits, WeightLaw
 from tilth.models.catalogue import estimator_class
 from tilth.models.decide.inner import Inner, ask, probabilities_of
-from tilth.models.decide.wrapper import FOLD_WEIGHTS, OverModels
+from tilth.models.decide.wrapper import OverModels
 from tilth.params import declared, param
 
 if TYPE_CHECKING:
@@ -81,6 +81,11 @@ class Voting(OverModels):
 
     def _models(self) -> list[Any]:
         return [model for _, model in self.members()]
+
+    def law_of_weights(self) -> WeightLaw:
+        """That of the members, unless folds judge them: a repeated row may come into two folds."""
+        laws = {getattr(model, "weight_law", "repeat") for model in self._models()}
+        return "repeat" if laws == {"repeat"} and self.weights != "validation" else "importance"
 
     def __sklearn_tags__(self) -> Any:
         """Sparse rows are for committees all of whose members take them."""
@@ -260,7 +265,6 @@ class VotingClassifier(Voting, Classifier):
         ("linear", "LogisticRegression"), ("bayes", "NaiveBayes"), ("tree", "DecisionTreeClassifier"),
     )  # fmt: skip
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({}, {"voting": "soft", "weights": "validation", "folds": 3})
-    excused: ClassVar[dict[str, str]] = {"check_weights": FOLD_WEIGHTS}
 
     voting: str = param(
         "hard", options=("hard", "soft"), doc="Count the answers of the members, or average their probabilities."
@@ -327,7 +331,6 @@ class VotingRegressor(Voting, Regressor):
     )
     usual: ClassVar[tuple[tuple[str, str], ...]] = (("linear", "Ridge"), ("tree", "DecisionTreeRegressor"))
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({}, {"weights": "validation", "folds": 3})
-    excused: ClassVar[dict[str, str]] = {"check_weights": FOLD_WEIGHTS}
 
     def recipe(self) -> Recipe:
         """Nothing is optimised beyond the members."""

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Section
+from tilth.base.result import Result
 from tilth.engines.linear.evidence import Evidence, evidence
 from tilth.parts.families import NormalFamily
 from tilth.stats import hypothesis as tests
@@ -56,7 +57,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class AssumptionReport:
+class AssumptionReport(Result):
     """All checks of one model on its rows. ``failed`` names the checks that fail."""
 
     findings: tuple[Finding, ...]
@@ -86,13 +87,15 @@ class AssumptionReport:
         """Residuals over fitted values, normal quantiles, spread over fitted values, leverage; a matplotlib Figure."""
         return self.residuals.plot()
 
+    def verdict(self) -> str:
+        """Which assumptions fail."""
+        return f"Fails: {', '.join(self.failed)}." if self.failed else "No assumption fails."
+
     def sections(self) -> list[Section]:
         """A page with the table and the pictures, and one of the residuals."""
-        failed = self.failed
-        text = f"Fails: {', '.join(failed)}." if failed else "No assumption fails."
         advice = "\n".join(f"{f.check}: {f.remedy}" for f in self.findings if f.verdict == "fails" and f.remedy)
         return [
-            Section("Assumptions of least squares", text, self.frame(), self.plot, advice),
+            Section("Assumptions of least squares", self.verdict(), self.frame(), self.plot, advice),
             *self.residuals.sections(),
         ]
 

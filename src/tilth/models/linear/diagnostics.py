@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tilth.base import Section
+from tilth.base.result import Result
 from tilth.engines.linear.evidence import curvatures, evidence
 from tilth.parts.families import NormalFamily
 
@@ -21,7 +22,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Residuals:
+class Residuals(Result):
     """One entry per row. NaN where a number has no meaning, such as leverages under a penalty.
 
     residual     y - m
@@ -32,6 +33,8 @@ class Residuals:
     studentised  the same with the variance estimated without the row: Student's t (normal errors only)
     cooks        standard^2 h / ((1 - h) p): how far all fitted values move when the row is left out
     """
+
+    heading: ClassVar[str] = "Residuals"
 
     y: Floats
     fitted: Floats
@@ -77,13 +80,24 @@ class Residuals:
         leverage = self.leverage if known else np.zeros(len(self.y))
         return residual_plots(self.fitted, self.residual, standard, leverage, self.cooks)
 
+    def verdict(self) -> str:
+        """Centre and spread of the residuals, and how many rows decide the fit."""
+        mean, sd, count = self.residual.mean(), self.residual.std(), int(self.influential.sum())
+        return f"Mean residual {mean:.3g}, standard deviation {sd:.3g}; {count} influential rows."
+
+    @property
+    def advice(self) -> str:
+        """What to do about influential rows."""
+        cure = "Look whether the rows listed are errors of recording; fit with and without them."
+        return cure if self.influential.any() else ""
+
+    def shown(self) -> pd.DataFrame:
+        """The ten most influential rows."""
+        return self.worst().reset_index(names="row")
+
     def sections(self) -> list[Section]:
         """A page with the ten most influential rows and the pictures."""
-        count = int(self.influential.sum())
-        mean, sd = self.residual.mean(), self.residual.std()
-        text = f"Mean residual {mean:.3g}, standard deviation {sd:.3g}; {count} influential rows."
-        advice = "Look whether the rows listed are errors of recording; fit with and without them." if count else ""
-        return [Section("Residuals", text, self.worst().reset_index(names="row"), self.plot, advice)]
+        return [Section(self.heading, self.verdict(), self.shown(), self.plot, self.advice)]
 
 
 def residuals_of(model: Inferential, X: Any, y: Any, sample_weight: Any = None) -> Residuals:

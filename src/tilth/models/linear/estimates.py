@@ -6,11 +6,12 @@ import difflib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tilth.base.result import Result
 from tilth.stats.hypothesis import Test, chi2_test, critical, f_test, two_sided
 
 if TYPE_CHECKING:
@@ -20,12 +21,14 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Estimates:
+class Estimates(Result):
     """Weights of one score with the covariance of their errors.
 
     ``dof`` are the degrees of freedom of Student's t; infinite where a normal is used. ``draws`` are weights of
     bootstrap samples: then intervals are their percentiles. A weight that the data do not determine has NaN.
     """
+
+    heading: ClassVar[str] = "Weights"
 
     terms: tuple[str, ...]
     columns: tuple[str, ...]
@@ -150,8 +153,13 @@ class Estimates:
         names = [self.terms[i] for i in shown]
         return weights_with_intervals(names, self.weights[shown], low[shown], high[shown], level)
 
-    def __str__(self) -> str:
-        return self.frame().drop(columns="column").to_string(index=False, float_format=lambda v: f"{v:.4g}")
+    def verdict(self) -> str:
+        """How many weights, and which errors."""
+        return f"{len(self.terms)} weights with {self.kind} standard errors"
+
+    def shown(self) -> pd.DataFrame:
+        """The weights, by term."""
+        return self.frame().drop(columns="column")
 
 
 INTERCEPT = "(intercept)"

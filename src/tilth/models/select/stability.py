@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
 from tilth import progress
-from tilth.base import Section
+from tilth.base.result import Result
 from tilth.base.target import Labels, check_weight, one_dimensional, split_target
 from tilth.data.infer import infer
 from tilth.data.reading import read
 from tilth.errors import TilthWarning
+from tilth.stats.folds import draw
 from tilth.stats.hypothesis import critical
 
 if TYPE_CHECKING:
@@ -59,8 +60,10 @@ def stability_index(chosen: Any, level: float = 0.95) -> tuple[float, float, flo
 
 
 @dataclass(frozen=True)
-class Stability:
+class Stability(Result):
     """Which columns a selector chose in each resample (``chosen`` [resamples, d])."""
+
+    heading: ClassVar[str] = "Stability of the selection"
 
     columns: list[str]
     chosen: Bools
@@ -110,11 +113,6 @@ class Stability:
         value, low, high = self.index
         return chosen_shares(self.columns, self.shares, f"stability {value:.2f} [{low:.2f}, {high:.2f}]")
 
-    def sections(self) -> list[Section]:
-        """A report page."""
-        advice = "Columns chosen in few resamples are no finding: another sample would have named others."
-        return [Section("Stability of the selection", self.verdict(), self.frame(), self.plot, advice)]
-
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready data."""
         value, low, high = (None if v != v else float(v) for v in self.index)
@@ -128,8 +126,14 @@ class Stability:
             "columns": {n: float(s) for n, s in zip(self.columns, self.shares, strict=True)},
         }
 
-    def __str__(self) -> str:
-        return f"{self.verdict()}\n{self.frame().head(20).to_string(index=False)}"
+    @property
+    def advice(self) -> str:
+        """How to read the shares."""
+        return "Columns chosen in few resamples are no finding: another sample would have named others."
+
+    def shown(self) -> pd.DataFrame:
+        """The columns chosen most often."""
+        return self.frame().head(20)
 
 
 def stability(
@@ -187,9 +191,7 @@ def stability(
     last: Exception | None = None
     with progress.task("Stability", resamples) as work:
         for _ in range(resamples):
-            drawn = np.zeros(len(units), dtype=bool)
-            drawn[rng.permutation(len(units))[:take]] = True
-            rows = np.flatnonzero(drawn[unit_of])
+            rows = np.flatnonzero(np.isin(unit_of, draw(len(units), take, seed=rng)))
             try:
                 chosen.append(_selection(selector, X_rows, rows, names, values, weight, groups))
             except ValueError as error:

@@ -68,8 +68,8 @@ def learning(run: Run) -> Iterable[Section]:
             f"This is the curve of {run.curve.model}, which is nearly as good and quicker: no time was left for that "
             f"of {run.model_name}. {page.text}"
         )
-    page.parts, page.light = parts, _LIGHT.get(found.verdict, "warn")
-    run.say("learning", f"{found.verdict}: {found.because}")
+    page.parts, page.light = parts, _LIGHT.get(found.state, "warn")
+    run.say("learning", f"{found.state}: {found.because}")
     yield page
 
 
@@ -210,7 +210,7 @@ def decisions(run: Run) -> Iterable[Section]:
     )  # fmt: skip
     page, *parts = run.calibration.sections()
     page.light = "good" if run.calibration.kind == "calibrated" else "warn"
-    said = run.calibration.verdict
+    said = run.calibration.verdict()
     if two:
         score = answers.probability[:, classes.tolist().index(yes)]
         costs = dict(run.options.costs) if run.options.costs else {"fp": 1.0, "fn": 1.0}
@@ -224,7 +224,7 @@ def decisions(run: Run) -> Iterable[Section]:
                 "Both mistakes count alike here. Say what they cost with --cost fp=1,fn=5, or try it with the slider."
             )
         parts += place
-        said += f" {run.threshold.verdict}"
+        said += f" {run.threshold.verdict()}"
     page.title, page.parts = "Probabilities and decisions", parts
     run.say("decisions", said)
     yield page
