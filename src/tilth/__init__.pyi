@@ -1,4 +1,4 @@
-"""Written by scripts/public_names.py from tilth/_names.py; do not edit by hand."""
+"""Written by scripts/public_names.py from the public names; do not edit by hand."""
 
 from typing import Any
 
@@ -273,10 +273,12 @@ from tilth import testing as testing
 from tilth.evaluate.evaluation import evaluate as evaluate
 from tilth.models import anomaly as anomaly
 from tilth.models import bayes as bayes
+from tilth.models import clustering as clustering
 from tilth.models import decide as decide
 from tilth.models import ensembles as ensembles
 from tilth.models import linear as linear
 from tilth.models import prepare as prepare
+from tilth.models import reduction as reduction
 from tilth.models import rules as rules
 from tilth.models import select as select
 from tilth.models import trees as trees

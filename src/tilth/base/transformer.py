@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from tilth.base.answers import Need
 from tilth.base.learner import Learner
 from tilth.data.reading import read
 from tilth.data.table import RawTable, Table, numeric_table
@@ -52,6 +53,7 @@ class Transformer(TransformerMixin, Learner):
     """A conversion of columns. Subclasses give ``convert(rows)``: a table, or a matrix with a column per name."""
 
     learned: ClassVar[dict[str, str]] = {"names_out_": "str[q]"}
+    hooks: ClassVar[dict[Need, str]] = {"transformed": "convert"}
 
     def convert(self, rows: Any) -> Any:
         """Typed rows (or a sparse matrix) after the conversion."""

@@ -26,11 +26,13 @@ from tilth.data.steps import (
 from tilth.data.table import Table
 from tilth.data.weighted import Weight
 from tilth.errors import SchemaError
+from tilth.params import stored
 
 Mismatch = Literal["convert", "drop", "error"]
 MissingPolicy = Literal["auto", "ready", "mean", "median", "mode", "own", "error"]
 
 
+@stored
 @dataclass(frozen=True)
 class Accepts:
     """What a model can take as it stands; everything else is converted, dropped or refused, as the user says.
@@ -54,6 +56,7 @@ class Accepts:
         return " ".join(words) + (" (not negative)" if self.nonnegative else "")
 
 
+@stored
 @dataclass
 class Plan:
     """The steps between a table and a model, with the reason of each."""

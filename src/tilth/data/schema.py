@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tilth.data.kinds import Kind, Level, level_key
 from tilth.errors import SchemaError
+from tilth.params import stored
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +23,7 @@ Form = Literal["number", "integer", "boolean", "text", "level", "date"]
 DATE_PARTS = ("year", "month", "day", "weekday", "days")
 
 
+@stored
 @dataclass(frozen=True)
 class ColumnSpec:
     """One column: its kind and why, and what was seen of it.
@@ -54,6 +56,7 @@ class ColumnSpec:
         return [f"{self.name}.{part}" for part in DATE_PARTS] if self.expand_date else [self.name]
 
 
+@stored
 @dataclass(frozen=True)
 class Schema:
     """The columns of a table, in order. ``named`` is False when the names were made up for a plain array.
@@ -144,6 +147,12 @@ class Schema:
             (c.name, c.kind.name if c.role == "feature" else "aside", c.reason) for c in self.columns
         ]
         return table_text(rows) if rows else f"{self.width} numeric columns of a sparse matrix"
+
+    def inconsistency(self) -> str:
+        """What does not fit together in values that came from a file; empty where all does."""
+        if not self.columns:
+            return "" if self.width >= 0 else "a negative width"
+        return "" if len(set(self.names)) == len(self) else "two columns of one name"
 
 
 def _merge_columns(a: ColumnSpec, b: ColumnSpec) -> ColumnSpec:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import special
 
-from tilth.params import declared, param
+from tilth.params import declared, param, stored
 from tilth.parts.distribution import Distribution, ExponentialFamily, Floats, Number, means_of, totals_of
 from tilth.parts.distributions import BetaDistribution, GammaDistribution
 from tilth.stats import Moments, Sums
@@ -58,6 +58,7 @@ class BernoulliDistribution(ExponentialFamily):
         return BetaDistribution(a=prior.a + hits, b=prior.b + n - hits)
 
 
+@stored
 @declared
 class BinomialDistribution(ExponentialFamily):
     """Hits in n trials: P(k) = C(n, k) p^k (1 - p)^(n - k). ``fit`` keeps n; a beta prior of p is conjugate.
@@ -114,6 +115,7 @@ class BinomialDistribution(ExponentialFamily):
         return BetaDistribution(a=prior.a + hits, b=prior.b + self._trials() * n - hits)
 
 
+@stored
 @declared
 class PoissonDistribution(ExponentialFamily):
     """Counts of rare events: P(k) = rate^k e^-rate / k!. Maximum likelihood takes the mean; a gamma prior is conjugate.

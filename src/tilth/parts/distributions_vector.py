@@ -16,7 +16,7 @@ from tilth.data.kinds import Level, level_key, nominal
 from tilth.data.reading import read
 from tilth.data.schema import ColumnSpec
 from tilth.errors import KindError
-from tilth.params import Param, declared, param
+from tilth.params import Param, declared, param, stored
 from tilth.parts.distribution import Distribution, ExponentialFamily, Floats, means_of
 from tilth.parts.distributions import concentrations
 from tilth.parts.distributions_discrete import BinomialDistribution
@@ -83,6 +83,7 @@ class _Shares(ExponentialFamily):
         return np.asarray(self.probabilities)
 
 
+@stored
 @declared
 class CategoricalDistribution(_Shares):
     """One of k levels: P(level i) = p_i. Maximum likelihood takes relative frequencies; a Dirichlet prior is conjugate.
@@ -203,6 +204,7 @@ def _level_array(levels: tuple[Level, ...]) -> NDArray[Any]:
     return np.array(levels) if same else np.array(levels, dtype=object)
 
 
+@stored
 @declared
 class MultinomialDistribution(_Shares):
     """Counts of k levels in n draws: P(x) = n! prod p_i^x_i / x_i!; one vector of counts per row.
@@ -282,6 +284,7 @@ class MultinomialDistribution(_Shares):
         return sums
 
 
+@stored
 @declared
 class DirichletDistribution(ExponentialFamily):
     """Of lists of shares: p(x) = Gamma(sum a) prod x_i^(a_i - 1) / Gamma(a_i), x_i >= 0, sum x = 1.
@@ -382,6 +385,7 @@ class DirichletDistribution(ExponentialFamily):
         return {"concentration": _first_of_one(parameters["concentration"])}
 
 
+@stored
 @declared
 class MultivariateNormalDistribution(ExponentialFamily):
     """p(x) = exp(-(x - m)' S^-1 (x - m) / 2) / sqrt((2 pi)^d det S), with location m and covariance S.

@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from tilth.params import stored
 from tilth.stats.inputs import FloatArray, as_groups, as_matrix, as_memberships, as_size, as_weight, column_list
 from tilth.stats.statistic import Statistic, require_mergeable
 
@@ -15,6 +16,7 @@ from tilth.stats.statistic import Statistic, require_mergeable
 _BLOCK_ROWS = 32_768
 
 
+@stored
 @dataclass(slots=True, eq=False, repr=False)
 class Gram(Statistic):
     """Weight, column means and centred cross products of rows without missing values.
@@ -95,7 +97,13 @@ class Gram(Statistic):
         r[varies, varies] = 1.0
         return r
 
+    def inconsistency(self) -> str:
+        """What does not fit together in values that came from a file; empty where all does."""
+        good = self.mean.ndim == 1 and self.cross.shape == (self.mean.size, self.mean.size)
+        return "" if good else "mean and cross differ in shape"
 
+
+@stored
 @dataclass(slots=True, eq=False, repr=False)
 class Grams(Statistic):
     """Cross products within each group of rows: one `Gram` per group.

@@ -9,10 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tilth import _core
+from tilth.params import stored
 from tilth.stats.inputs import CodeArray, FloatArray, as_size, by_group, group_weight
 from tilth.stats.statistic import Statistic, require_mergeable
 
 
+@stored
 @dataclass(slots=True, eq=False, repr=False)
 class Sums(Statistic):
     """Weight of each group [k] and the weighted sum of each column within it [k, p]: all that counts need.
@@ -67,6 +69,11 @@ class Sums(Statistic):
         self.weight += other.weight
         self.sums += other.sums
         return self
+
+    def inconsistency(self) -> str:
+        """What does not fit together in values that came from a file; empty where all does."""
+        good = self.weight.ndim == 1 and self.weight.size and self.sums.ndim == 2 and len(self.sums) == len(self.weight)
+        return "" if good else "weight and sums differ in shape"
 
 
 def sparse_data(matrix: Any) -> npt.NDArray[Any]:

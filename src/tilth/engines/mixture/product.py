@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tilth import _core
 from tilth.data.kinds import Kind
 from tilth.data.table import Column, Table
+from tilth.params import stored
 from tilth.parts.distribution import ExponentialFamily
 from tilth.parts.distributions import NormalDistribution
 from tilth.parts.smoothing import Laplace, Smoothing
@@ -30,6 +31,7 @@ from tilth.stats.sums import sparse_data
 Floats = NDArray[np.float64]
 
 
+@stored
 @dataclass(slots=True, eq=False, repr=False)
 class ProductStatistic(Statistic):
     """Weight of each component, counts of levels and moments of numbers within it."""
@@ -66,6 +68,11 @@ class ProductStatistic(Statistic):
         """The same counts with room for more levels."""
         return ProductStatistic(self.weight, self.counts.grow(len(self.weight), sizes), self.moments)
 
+    def inconsistency(self) -> str:
+        """What does not fit together in values that came from a file; empty where all does."""
+        good = self.weight.ndim == 1 and self.counts.n_classes == self.moments.n_groups == self.weight.size
+        return "" if good else "weight, counts and moments are of different classes"
+
 
 def _refuse_huge(table: Table) -> None:
     """Name the column whose numbers have squares beyond the range of a float."""
@@ -78,6 +85,7 @@ def _refuse_huge(table: Table) -> None:
             )
 
 
+@stored
 @dataclass
 class Product:
     """Fitted densities: of ``numbers`` [k, p], and ``log_prob`` [levels of all columns, k] cut by ``offsets``.
@@ -144,7 +152,7 @@ class Product:
             mean, variance = (np.ascontiguousarray(values[:, kept]) for values in (self.mean, self.variance))
             _core.add_gaussian(numbers, mean, variance, out)
         else:
-            for column, j in zip(numbers.T, np.flatnonzero(self.used), strict=True):
+            for column, j in zip(numbers.T, np.flatnonzero(self.used).tolist(), strict=True):
                 out += np.nan_to_num(self.number(j).log_density(column), nan=0.0, neginf=-np.inf)
 
     def terms(self, table: Table) -> tuple[list[str], Floats]:
