@@ -111,6 +111,7 @@ STORED: dict[str, str] = {
     "AllSubsets": "tilth.engines.linear.subset",
     "AnovaF": "tilth.parts.relevance",
     "ArctanSigmoid": "tilth.parts.sigmoids",
+    "BernoulliDistribution": "tilth.parts.distributions_discrete",
     "BetaDistribution": "tilth.parts.distributions",
     "BinomialDistribution": "tilth.parts.distributions_discrete",
     "Bins": "tilth.data.steps",

@@ -15,6 +15,7 @@ from tilth.stats import Moments, Sums
 _ARRAYS = (np.ndarray,)
 
 
+@stored
 @declared
 class BernoulliDistribution(ExponentialFamily):
     """One trial: P(1) = p, P(0) = 1 - p. Maximum likelihood takes the share of ones; a beta prior is conjugate.
