@@ -1,4 +1,4 @@
-"""Written by scripts/public_names.py from tilth/_names.py; do not edit by hand."""
+"""Written by scripts/public_names.py from the public names; do not edit by hand."""
 
 from typing import Any
 
@@ -166,6 +166,7 @@ from tilth.models.select.wrappers import BackwardElimination as BackwardEliminat
 from tilth.models.select.wrappers import EmbeddedForward as EmbeddedForward
 from tilth.models.select.wrappers import ExhaustiveSelection as ExhaustiveSelection
 from tilth.models.select.wrappers import ForwardSelection as ForwardSelection
+from tilth.models.sequences.most_frequent import MostFrequentTagger as MostFrequentTagger
 from tilth.models.trees.c45 import C45 as C45
 from tilth.models.trees.cart import CART as CART
 from tilth.models.trees.cart import CARTRegressor as CARTRegressor
@@ -273,12 +274,15 @@ from tilth import testing as testing
 from tilth.evaluate.evaluation import evaluate as evaluate
 from tilth.models import anomaly as anomaly
 from tilth.models import bayes as bayes
+from tilth.models import clustering as clustering
 from tilth.models import decide as decide
 from tilth.models import ensembles as ensembles
 from tilth.models import linear as linear
 from tilth.models import prepare as prepare
+from tilth.models import reduction as reduction
 from tilth.models import rules as rules
 from tilth.models import select as select
+from tilth.models import sequences as sequences
 from tilth.models import trees as trees
 
 models: Any

@@ -11,19 +11,21 @@ A model gives one of four hooks and gets ``fit``, and where the hook allows it `
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
+from tilth.base.answers import Need
 from tilth.base.columns import align, schema_of_part, settle
 from tilth.base.on_tables import OnTables
 from tilth.base.passes import Passes
 from tilth.base.target import Target, check_weight, one_dimensional
 from tilth.base.training import TargetNeed, Training
 from tilth.base.whole import whole_or_nothing
+from tilth.data.reading import is_sparse
 from tilth.data.table import Table
 from tilth.params import check_params, declared
 from tilth.stats.statistic import Statistic
@@ -59,6 +61,20 @@ class Learner(OnTables):
         tags.target_tags.required = self.target_need == "needed"
         tags.target_tags.multi_output = self.multi_output
         return tags
+
+    def outputs(self, X: Any, need: Collection[Need], level: float | None = None) -> dict[Need, Any]:
+        """Every need from one conversion of the rows."""
+        if set(need) <= {"transformed"}:
+            return super().outputs(X, need, level)
+        rows = self._rows(X)
+        parts: dict[Need, Any] = {}
+        for n in need:
+            if n == "transformed":
+                parts |= super().outputs(X, [n], level)
+            else:
+                answer = getattr(self, self.hooks[n])
+                parts[n] = answer(rows, level) if n in ("intervals", "sets") else answer(rows)
+        return parts
 
     # ---------------------------------------------------------------------------------------------------- the hooks
 
@@ -157,29 +173,31 @@ class Learner(OnTables):
                 "so does a solver that needs none); fit it anew on all rows to go on learning."
             )
         training = self._training(X, y, sample_weight)
-        raw = align(training.raw, self.schema_, owner)
         if training.labels is not None:
             training.target = self._encode_target(training.labels, getattr(self, "classes_", None))
-        if raw.is_sparse:
-            self._require_sparse(raw)
-            training.table = raw.matrix
-        elif online:
-            training.table = self._converted(raw.typed(self.schema_))
-        else:
-            self.schema_ = self.schema_.merge(schema_of_part(raw, self.schema_))
-            self.plan_ = dataclasses.replace(self.plan_, schema=self.schema_)
-            training.table = self._converted(raw.typed(self.schema_))
+        training.table = self._continue(training.raw)
         if online:
             self.update(training)
             return self
         statistic = self.statistic_.copy()
-        if not raw.is_sparse:
+        if not is_sparse(training.table):
             statistic = self.grow(statistic)
         self.absorb(statistic, training.table, training.target, training.weight)
         self.statistic_ = statistic
         self.conclude(statistic)
         self.judge(Passes([training], lambda t: (t.table, t.target, t.weight)))
         return self
+
+    def _continue(self, raw: Any) -> Any:
+        """A later part as the model sees it; where counts can grow, its levels join the schema."""
+        raw = align(raw, self.schema_, type(self).__name__)
+        if raw.is_sparse:
+            self._require_sparse(raw)
+            return raw.matrix
+        if type(self).fold != "online":
+            self.schema_ = self.schema_.merge(schema_of_part(raw, self.schema_))
+            self.plan_ = dataclasses.replace(self.plan_, schema=self.schema_)
+        return self._converted(raw.typed(self.schema_))
 
     @whole_or_nothing
     def fit_chunks(self, chunks: Chunks, *, backend: str = "serial", workers: int | None = None) -> Self:
@@ -193,6 +211,7 @@ class Learner(OnTables):
             raise TypeError(f"{type(self).__name__} cannot be fitted over chunks (fold = {type(self).fold!r}).")
         check_params(self)
         owner = type(self).__name__
+        chunks = self._source(chunks)
         overview = chunks.overview()
         schema = overview.schema(self.kinds)
         self._meet_labels(overview)
@@ -212,6 +231,10 @@ class Learner(OnTables):
         self.conclude(statistic)
         self.judge(passes)
         return self
+
+    def _source(self, chunks: Chunks) -> Chunks:
+        """The chunks as this kind of model reads them."""
+        return chunks
 
     def judge(self, passes: Passes) -> None:
         """Look at all rows again after they were learned, as a detector does to set its cut."""

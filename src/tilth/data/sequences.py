@@ -20,6 +20,8 @@ from tilth.data.reading import is_sparse, read
 from tilth.data.schema import Schema
 from tilth.data.table import RawColumn, RawTable, Table
 from tilth.errors import SchemaError
+from tilth.params import stored
+from tilth.words import count, listed
 
 Array = NDArray[Any]
 Offsets = NDArray[np.int64]
@@ -27,6 +29,7 @@ Offsets = NDArray[np.int64]
 DOCUMENT = "-DOCSTART-"
 
 
+@stored
 @dataclass(frozen=True, eq=False, repr=False)
 class Sequences:
     """Sequences of steps: sequence i is ``steps`` from row ``offsets[i]`` up to row ``offsets[i + 1]``.
@@ -113,10 +116,17 @@ class Sequences:
         n, lengths, names = len(self), self.lengths, self.steps.names
         low, high = (int(lengths.min()), int(lengths.max())) if n else (0, 0)
         span = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-        shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-        return (
-            f"{n:,} sequence{'s' * (n != 1)} of {span} step{'s' * (high != 1)}, column{'s' * (len(names) != 1)} {shown}"
-        )
+        columns = "column" if len(names) == 1 else "columns"
+        return f"{count(n, 'sequence')} of {span} step{'s' * (high != 1)}, {columns} {listed(names, 8)}"
+
+    def inconsistency(self) -> str:
+        """What does not fit together in values that came from a file; empty where all does."""
+        if type(self.steps) is not Table:
+            return f"its steps are {type(self.steps).__name__}, not a typed table"
+        ends = self.offsets.ndim == 1 and self.offsets.size and self.offsets[0] == 0
+        if not ends or self.offsets[-1] != self.steps.n_rows:
+            return f"its offsets do not go from 0 to {self.steps.n_rows}"
+        return "" if (self.lengths > 0).all() else "a sequence without steps, or offsets that fall"
 
 
 def parts_of(offsets: Offsets, steps: int) -> Iterator[tuple[int, int]]:

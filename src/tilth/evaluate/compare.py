@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilth.base import Section
-from tilth.data.digits import digits, readable
 from tilth.data.infer import Kinds
 from tilth.evaluate.problem import prepared, task_of_models
 from tilth.evaluate.resample import resample
 from tilth.evaluate.splits import make_splits
 from tilth.evaluate.table import ZERO_R, Scores, baselines, chosen_metrics, signed, zero_r
 from tilth.stats.hypothesis import holm
+from tilth.words import digits, readable
 
 if TYPE_CHECKING:
     import pandas as pd

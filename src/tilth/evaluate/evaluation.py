@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilth.base import Section
-from tilth.data.digits import readable
 from tilth.data.infer import Kinds
 from tilth.evaluate.metrics import Metric
 from tilth.evaluate.problem import prepared, task_of_models
 from tilth.evaluate.resample import resample
 from tilth.evaluate.splits import ADVICE, make_splits
 from tilth.evaluate.table import Scores, baselines, chosen_metrics, signed
+from tilth.words import readable
 
 if TYPE_CHECKING:
     import pandas as pd

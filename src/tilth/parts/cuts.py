@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.params import declared, param
+from tilth.params import declared, param, stored
 from tilth.stats.folds import draw, without
 
 Floats = NDArray[np.float64]
@@ -33,6 +33,7 @@ class Cut:
         return hash((type(self), *vars(self).values()))
 
 
+@stored
 @declared
 class Share(Cut):
     """The strangest ``share`` of the training rows lie above, as nearly as ties allow.
@@ -51,6 +52,7 @@ class Share(Cut):
         return float(scores[order[min(first, len(scores) - 1)]])
 
 
+@stored
 @declared
 class Sigma(Cut):
     """mean + k standard deviations of the training scores.
@@ -67,6 +69,7 @@ class Sigma(Cut):
         return mean + self.k * math.sqrt(float(np.average((scores - mean) ** 2, weights=weight)))
 
 
+@stored
 @declared
 class Fixed(Cut):
     """A level that is known beforehand."""
@@ -78,6 +81,7 @@ class Fixed(Cut):
         return float(self.at)
 
 
+@stored
 @declared
 class Tail(Cut):
     """A false-alarm rate beyond what the rows can show: a generalised Pareto tail fitted to the highest scores.
@@ -110,6 +114,7 @@ class Tail(Cut):
         return foot + scale / shape * (ratio**shape - 1.0)
 
 
+@stored
 @declared
 class Conformal(Cut):
     """A promised false-alarm rate: the level is a rank of scores of rows that were kept back.

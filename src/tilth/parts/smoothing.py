@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.data.kinds import Level, level_key
-from tilth.params import declared, param
+from tilth.params import declared, param, stored
 from tilth.parts.part import Part
 
 Floats = NDArray[np.float64]
@@ -21,7 +21,11 @@ class Smoothing(Part):
 
     def estimate(self, counts: Floats, n_rows: float, column: str, levels: tuple[Level, ...]) -> Floats:
         """P(level | class), shape of ``counts``; rows of ``counts`` are classes."""
-        raise NotImplementedError
+        return _shares(counts + self.pseudo_counts(column, levels))
+
+    def pseudo_counts(self, column: str, levels: tuple[Level, ...]) -> Floats:
+        """Imagined rows of each level: a Dirichlet prior of these counts plus 1, whose mode the estimate is."""
+        return np.zeros(len(levels))
 
 
 def _shares(counts: Floats) -> Floats:
@@ -31,6 +35,7 @@ def _shares(counts: Floats) -> Floats:
     return np.where(total > 0, counts / np.where(total > 0, total, 1.0), 1.0 / n_levels)
 
 
+@stored
 @declared
 class Laplace(Smoothing):
     """Add-alpha: (count + alpha) / (class count + alpha V), V the number of levels; alpha = 0 is maximum likelihood.
@@ -41,11 +46,12 @@ class Laplace(Smoothing):
 
     alpha: float = param(1.0, low=0, doc="Pseudo-count of each level.", scale="log", tune=(1e-3, 10))
 
-    def estimate(self, counts: Floats, n_rows: float, column: str, levels: tuple[Level, ...]) -> Floats:
-        """Smoothed probabilities."""
-        return _shares(counts + self.alpha) if self.alpha > 0 else _shares(counts)
+    def pseudo_counts(self, column: str, levels: tuple[Level, ...]) -> Floats:
+        """Alpha each."""
+        return np.full(len(levels), float(self.alpha))
 
 
+@stored
 @declared
 class Epsilon(Smoothing):
     """Only zeros are replaced, by epsilon < 1/N; every other estimate stays the relative frequency.
@@ -67,6 +73,7 @@ class Epsilon(Smoothing):
         return np.where(shares == 0, small, shares)
 
 
+@stored
 @declared
 class MEstimate(Smoothing):
     """(count + m p) / (class count + m) with a prior p of each level, 1/V unless given; m = V, p = 1/V is Laplace."""
@@ -76,9 +83,9 @@ class MEstimate(Smoothing):
         None, doc="Prior of levels: {column: {level: probability}}."
     )
 
-    def estimate(self, counts: Floats, n_rows: float, column: str, levels: tuple[Level, ...]) -> Floats:
-        """Prior and counts combined."""
-        p = np.full(counts.shape[1], 1.0 / max(counts.shape[1], 1))
+    def pseudo_counts(self, column: str, levels: tuple[Level, ...]) -> Floats:
+        """m p."""
+        p = np.full(len(levels), 1.0 / max(len(levels), 1))
         if self.prior and column in self.prior:
             given = {level_key(v): q for v, q in self.prior[column].items()}
             lost = [v for v in levels if level_key(v) not in given]
@@ -88,7 +95,7 @@ class MEstimate(Smoothing):
                     f"{'it lacks ' + repr(lost[0]) if lost else f'it sums to {sum(given.values()):g}'}."
                 )
             p = np.array([given[level_key(v)] for v in levels])
-        return _shares(counts + self.m * p)
+        return self.m * p
 
 
 NAMED: dict[str, type[Smoothing]] = {"laplace": Laplace, "epsilon": Epsilon, "m-estimate": MEstimate}

@@ -10,18 +10,23 @@ import numpy as np
 import numpy.typing as npt
 
 from tilth import _core
+from tilth.params import stored
 from tilth.stats.inputs import (
+    CodeArray,
     FloatArray,
     IndexArray,
+    are_offsets,
     as_codes,
     as_column,
     as_groups,
     as_size,
     as_weight,
+    by_group,
 )
 from tilth.stats.statistic import Statistic, require_mergeable
 
 
+@stored
 @dataclass(slots=True, eq=False, repr=False)
 class Counts(Statistic):
     """Weight of each level in each class, for several nominal or ordinal columns at once.
@@ -64,11 +69,13 @@ class Counts(Statistic):
         return self.table[:, self.offsets[j] : self.offsets[j + 1]]
 
     def update(self, codes: npt.ArrayLike, y: npt.ArrayLike | None = None, weight: npt.ArrayLike | None = None) -> None:
-        """Add rows of level codes (rows x columns), their classes and their weights."""
+        """Add rows of level codes (rows x columns), their classes (rows x classes are shares) and their weights."""
         matrix = as_codes(codes, self.offsets.size - 1, "Counts")
-        groups = as_groups(y, matrix.shape[0], self.n_classes, "Counts")
-        weights = as_weight(weight, matrix.shape[0], "Counts")
-        self.table += _core.class_counts(matrix, groups, self.n_classes, self.offsets, weights)
+
+        def kernel(groups: CodeArray, k: int, weights: FloatArray | None) -> tuple[FloatArray, ...]:
+            return (_core.class_counts(matrix, groups, k, self.offsets, weights),)
+
+        self.table += by_group(kernel, y, weight, len(matrix), self.n_classes, "Counts")[0]
 
     def __iadd__(self, other: Self) -> Self:
         require_mergeable(self, other, "table", "offsets")
@@ -97,7 +104,13 @@ class Counts(Statistic):
         bigger.table[: self.n_classes, known + shift] = self.table
         return bigger
 
+    def inconsistency(self) -> str:
+        """What does not fit together in values that came from a file; empty where all does."""
+        good = self.table.ndim == 2 and self.table.shape[0] and are_offsets(self.offsets, self.table.shape[1])
+        return "" if good else "the offsets do not fit the table"
 
+
+@stored
 @dataclass(slots=True, eq=False, repr=False)
 class ValueCounts(Statistic):
     """Every distinct value of one numeric column, in order, with its weight in each class.
@@ -164,3 +177,9 @@ class ValueCounts(Statistic):
         merged[np.searchsorted(union, self.values)] += self.counts
         merged[np.searchsorted(union, values)] += counts
         self.values, self.counts = union, merged
+
+    def inconsistency(self) -> str:
+        """What does not fit together in values that came from a file; empty where all does."""
+        k = self.counts.ndim == 2 and self.counts.shape[1]
+        good = k and self.values.ndim == 1 and len(self.counts) == len(self.values) and (np.diff(self.values) > 0).all()
+        return "" if good else "values and counts do not fit"
