@@ -2,7 +2,7 @@
 
 By class, bases included: for a parameter the settings under which it is varied, its own value among them where the
 declaration names none; or a sentence that says why the examples cannot show it. ``"data"`` holds options of the
-example.
+example; the settings under ``""`` hold for all parameters.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ Settings = dict[str, Any]
 TWO = {"classes": 2}
 UNEVEN = {"ant": 1.0, "bee": 5.0, "cat": 2.0}
 LEVELS = {"kinds": {"visits": "nominal"}}
+MANY = {**LEVELS, "data": {"n": 400}, "min_level_rows": 0.0, "level_smoothing": 0.0}
 FALLING = {"monotonic_cst": {"height": -1}, "data": TWO}
 GRADES = "it acts on whole grades of several queries; tests of the ranker vary it"
 ONE_PROGRAM = "a linear program ends at a corner, however it is walked"
@@ -37,7 +38,7 @@ def shows() -> dict[str, dict[str, Settings | str]]:
         "OneRClassifier": {"feature": {"feature": "wet"}},
         "NaiveBayes": {
             "priors": {"priors": [0.2, 0.3, 0.5]}, "n_bins": {"numeric": "bins", "n_bins": 2},
-            "var_smoothing": {"numeric": "gaussian", "var_smoothing": 0.5},
+            "var_smoothing": {"data": {"n": 8}, "var_smoothing": 0.5},
         },
         "CountNB": {"class_prior": {"class_prior": [0.2, 0.3, 0.5]}},
         # ------------------------------------------------------------------------------------------- linear models
@@ -55,8 +56,15 @@ def shows() -> dict[str, dict[str, Settings | str]]:
         "BasisRegression": {"basis": {"basis": ["height", "height ** 2"]}},
         "LeastAbsoluteDeviations": dict.fromkeys(("solver", "tol", "max_iter", "warm_start"), ONE_PROGRAM),
         "QuantileRegressor": dict.fromkeys(("solver", "tol", "max_iter", "warm_start"), ONE_PROGRAM),
+        "LinearSVC": {"multi_class": {"loss": "hinge", "multi_class": "crammer_singer"}},
+        "CrossValidatedModel": {"tol": {}, "max_iter": "a step down the path of a squared loss ends at once"},
+        "BayesianRidge": {
+            "tol": {}, "max_iter": {}, "solver": "it has a closed form and refuses others",
+            "warm_start": "a closed form starts nowhere",
+        },
+        "Perceptron": {"max_iter": {}, "warm_start": {"max_iter": 2}},
         "LogLinear": {"features": "functions of a row and a class; its own tests give them"},
-        "TweedieRegressor": {"power": {"power": 1.2}},
+        "TweedieRegressor": {"power": {"data": {"positive": True}, "power": 1.2}},
         "RankingSVM": {"weights": GRADES},
         # --------------------------------------------------------------------------------------- trees and ensembles
         "PricedTree": {
@@ -86,16 +94,16 @@ def shows() -> dict[str, dict[str, Settings | str]]:
             "n_iter_no_change": {**stopping, "n_estimators": 60, "learning_rate": 0.5, "n_iter_no_change": 1},
             "tol": {**stopping, "tol": 0.5, "n_iter_no_change": 2}, "refit": {**stopping, "refit": True},
             "monotonic_cst": FALLING, "interaction_cst": {"interaction_cst": "no_interactions"},
-            "level_smoothing": {**LEVELS, "level_smoothing": 30.0},
-            "min_level_rows": {**LEVELS, "min_level_rows": 60.0}, "level_l2": {**LEVELS, "level_l2": 1000.0},
-            "max_levels": {**LEVELS, "max_levels": 1},
+            "level_smoothing": {**MANY, "level_smoothing": 50.0}, "min_level_rows": {**MANY, "min_level_rows": 150.0},
+            "level_l2": {**MANY, "level_l2": 0.0}, "max_levels": {**MANY, "max_levels": 1},
             "warm_start": "it acts on a second fit with more rounds; tests of boosting vary it",
         },
         "GradientBoostingClassifier": {
             "loss": {"data": TWO, "loss": "exponential"}, "class_weight": {"class_weight": UNEVEN},
         },
         "GradientBoostingRegressor": {
-            "quantile": {"loss": "quantile", "quantile": 0.9}, "power": {"loss": "tweedie", "power": 1.2},
+            "quantile": {"loss": "quantile", "quantile": 0.9},
+            "power": {"data": {"positive": True}, "loss": "tweedie", "power": 1.2},
         },
         "GradientBoostingRanker": dict.fromkeys(
             (
@@ -129,7 +137,8 @@ def shows() -> dict[str, dict[str, Settings | str]]:
         },
         "Conformal": {"by": {"by": "wet"}},
         "ConformalClassifier": {
-            "allow_empty": {"level": 0.5, "allow_empty": True}, "penalty": {"method": "raps", "penalty": 1.0},
+            "allow_empty": {"level": 0.5, "allow_empty": True},
+            "penalty": {"method": "raps", "free_classes": 0, "penalty": 1.0},
             "free_classes": {"method": "raps", "penalty": 1.0, "free_classes": 0},
         },
         "ThresholdClassifier": {
@@ -139,7 +148,8 @@ def shows() -> dict[str, dict[str, Settings | str]]:
             "constraint": {"data": TWO, "constraint": ("recall", 0.99)}, "maximise": {"data": TWO, "maximise": "f1"},
             "positive": {"data": TWO, "costs": {"fp": 1, "fn": 9}, "positive": "ant"},
         },
-        "Tuned": {"rule": {"trials": 6, "rule": "one_se"}},
+        "Tuned": {"rule": {"trials": 12, "rule": "one_se"}},
+        "MostFrequentTagger": {"token": {"token": "mark"}, "min_count": {"min_count": 30.0}},
         "TunedClassifier": {
             "estimator": {"estimator": _model("NaiveBayes")}, "metric": {"metric": "log_loss", "trials": 6},
             "ranges": {"ranges": {"C": (0.01, 1.0, "log")}},
@@ -147,12 +157,20 @@ def shows() -> dict[str, dict[str, Settings | str]]:
         "TunedRegressor": {
             "estimator": {"estimator": _model("Lasso")}, "metric": {"metric": "mae", "trials": 6},
             "ranges": {"ranges": {"alpha": (0.01, 1.0, "log")}},
+            "rule": "the best setting on the example is the simplest one too; tests of the search vary it",
         },
         "ScoredSelector": {
+            "": {"estimator": _model("NaiveBayes")},
             "estimator": {"estimator": _model("OneRClassifier")}, "scoring": {"scoring": "neg_log_loss"},
         },
-        "SelectByRelevance": {"k": {"k": 2}},
+        "SubsetSearch": {"risk": {"rule": "bound", "max_columns": 7, "risk": 1e-12, "data": {"n": 400}}},
+        "EmbeddedForward": {
+            "": {}, "shape": {"max_columns": 7, "shape": "bins"},
+            "n_bins": {"max_columns": 7, "shape": "bins", "n_bins": 40},
+        },
+        "SelectByRelevance": {"k": {"k": 2}, "rule": {"estimator": None}},
         "SelectByModel": {
+            "": {},
             "estimator": {"estimator": _model("DecisionTreeClassifier")}, "threshold": {"threshold": "median"},
         },
         # ------------------------------------------------------------------------------------------------ conversions
