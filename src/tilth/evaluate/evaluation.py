@@ -67,7 +67,7 @@ class Evaluation(Scores):
         """True against predicted classes of all tested rows."""
         from tilth.evaluate.confusion import confusion
 
-        if self.task != "classification":
+        if self.resampling.classes is None:
             raise TypeError("A confusion matrix needs classes; this is a regression.")
         return confusion(self.resampling.pooled(self.name))
 
@@ -106,8 +106,8 @@ class Evaluation(Scores):
         pages = [Section("Scores", f"{self.verdict()}\n\n{self.how()}", self.short_frame(), figure=self.plot,
                          advice=self.caution(self.name))]  # fmt: skip
         pages.append(Section("Do the folds agree?", str(self.folds)))
-        if self.task in ("classification", "regression"):
-            biased = "Shares of the classes, true and predicted." if self.task == "classification" else "Signed error."
+        if self.task in ("classification", "regression", "sequences"):
+            biased = "Signed error." if self.task == "regression" else "Shares of the classes, true and predicted."
             pages.append(Section("Is it biased?", biased, self.shares().reset_index()))
         if self.findings:
             pages.append(Section("To doubt", "\n".join(str(f) for f in self.findings[:3])))
@@ -151,14 +151,16 @@ def evaluate(
 
     Parameters
     ----------
-    model : any classifier, regressor, detector or clusterer, ours or scikit-learn's, also a pipeline; it is cloned,
-        never changed.
+    model : any classifier, regressor, detector or clusterer, ours or scikit-learn's, also a pipeline, or a model of
+        sequences; it is cloned, never changed.
     X, y : rows and target as for ``fit``; ``y`` may name a column of X. A detector is compared with labels of anomalies
         (1 beside 0, -1 beside 1, or the rarer of two); a clusterer with known classes, or by silhouettes without.
+        Sequences come in any form that ``read_sequences`` takes, and are kept whole by folds and intervals.
     split, folds, repeats, test_size, groups, time, seed : how rows are split, see :func:`make_splits`. ``groups`` and
         ``time`` may name columns, which are then not learned from.
     metrics : names or metrics; the first one ranks. Default: accuracy, balanced accuracy, log loss; RMSE, MAE, R2;
-        for detectors AUC, average precision, precision at n; for clusters ARI, NMI, silhouette.
+        for detectors AUC, average precision, precision at n; for clusters ARI, NMI, silhouette; for sequences token
+        and sequence accuracy ("span F1" for BIO tags).
     level : confidence of the intervals.
     beside : False leaves the baselines out.
     audit : False skips the light checks for leaks.
