@@ -28,7 +28,7 @@ from tilth.errors import ModelFileError, ModelWarning
 from tilth.lifecycle import archive
 from tilth.lifecycle.encode import Decoder, Encoder
 from tilth.lifecycle.save import describe_file, load, save
-from tilth.lifecycle.snapshot import ROWS, answers, probe
+from tilth.lifecycle.snapshot import ROWS, probe, replay
 from tilth.lifecycle.state import check_state
 from tilth.lifecycle.values import field_types, is_value, value_class
 from tilth.models import prepare
@@ -570,13 +570,13 @@ def test_probe_rows_cover_levels_and_ranges():
     assert set(job.values) == {-1, 0, 1, 2}
     assert not np.isnan(rows.column("rooms").values).any()
     assert rows.n_rows == ROWS
-    assert {k: v.tolist() for k, v in answers(model).items()} == {k: v.tolist() for k, v in answers(model).items()}
+    assert {k: v.tolist() for k, v in replay(model).items()} == {k: v.tolist() for k, v in replay(model).items()}
 
 
 def test_probe_rows_of_dates(tmp_path):
     frame = pd.DataFrame({"when": pd.date_range("2020-01-01", periods=20, freq="100D"), "x": np.arange(20.0)})
     model = tilth.GaussianNB(kinds={"when": "date"}).fit(frame, [0, 1] * 10)
-    assert {type(v) for v in answers(model).values()} == {np.ndarray}
+    assert {type(v) for v in replay(model).values()} == {np.ndarray}
     again = load(save(model, tmp_path / "m.tilth"))
     assert np.array_equal(again.predict_proba(frame), model.predict_proba(frame))
 
@@ -602,7 +602,7 @@ def test_changed_answers_are_warned_of(tmp_path, monkeypatch):
 
 def test_changed_labels_are_counted(tmp_path, monkeypatch):
     path = save(fitted(tilth.OneRClassifier), tmp_path / "m.tilth")
-    monkeypatch.setattr(tilth.OneRClassifier, "predict", lambda self, X: np.array(["no"] * ROWS, dtype="<U3"))
+    monkeypatch.setattr(tilth.OneRClassifier, "labels", lambda self, X: np.array(["no"] * ROWS, dtype="<U3"))
     with pytest.warns(ModelWarning, match=r"predict differs in \d+ of 12 answers"):
         load(path)
 
@@ -611,7 +611,7 @@ def test_a_model_that_cannot_answer_is_saved_with_its_error(tmp_path, monkeypatc
     def silent(self: Any, X: Any) -> Any:
         raise TypeError("nothing to say")
 
-    monkeypatch.setattr(tilth.ZeroRRegressor, "predict", silent)
+    monkeypatch.setattr(tilth.ZeroRRegressor, "values", silent)
     path = save(fitted(tilth.ZeroRRegressor), tmp_path / "m.tilth")
     assert load(path).mean_ == pytest.approx(2.5)
     monkeypatch.undo()

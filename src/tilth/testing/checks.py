@@ -357,7 +357,7 @@ def check_fold_backends(model: Estimator) -> None:
 
 def check_probabilities(model: Estimator) -> None:
     """Rows sum to one, and predict is the class of the largest probability; a model may give scores instead."""
-    if not hasattr(model, "predict_proba"):
+    if "probabilities" not in model.says():
         return
     data = data_for(model, missing=True)
     found = fitted(model, data)

@@ -23,6 +23,8 @@ from tilth.base import (
     Predictor,
     Transformer,
 )
+from tilth.base.answers import answers as all_answers
+from tilth.base.answers import says
 from tilth.testing.data import Example, example, images, texts
 from tilth.testing.support import quiet
 
@@ -58,7 +60,8 @@ def _learns(fold: str) -> Callable[[Any], bool]:
 
 
 def _of_classifier(model: Any, X: Any) -> NDArray[Any]:
-    return np.asarray(model.predict_proba(X) if hasattr(model, "predict_proba") else model.decision_function(X))
+    outputs = all_answers(model, X, ("probabilities" if "probabilities" in says(model) else "scores",))
+    return np.asarray(outputs.scores if outputs.probabilities is None else outputs.probabilities)
 
 
 def _of_transformer(model: Any, X: Any) -> NDArray[Any]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Assumption, Card, Complexity, Recipe, Section, Traits
+from tilth.base.answers import says
 from tilth.models.decide.inner import Inner
 from tilth.models.decide.wrapper import AroundClassifier
 from tilth.params import declared, param
@@ -97,7 +98,7 @@ class CalibratedClassifier(AroundClassifier):
         self.method_, self.maps_, self.losses_, self.reliability_ = "none", [], {}, {}
         self.floor_ = 0.01
         if k > 1:
-            found, part = self._out_of_fold(inner, probable, self._seed())
+            found, part = self._out_of_fold(inner, self._seed())
             self.floor_ = odds_floor(found) if probable else 0.01
             z = self._log_odds(found, probable)
             crossed = {m: self._crossed(m, z, target, inner.weight, part) for m in self._wanted(probable)}
@@ -153,9 +154,7 @@ class CalibratedClassifier(AroundClassifier):
         found = self._inner_scores(table)
         if len(self.classes_) == 1:
             return np.ones((len(found), 1))
-        return _probabilities(
-            self.method_, self.maps_, self._log_odds(found, hasattr(self.estimator_, "predict_proba"))
-        )
+        return _probabilities(self.method_, self.maps_, self._log_odds(found, "probabilities" in says(self.estimator_)))
 
     # ------------------------------------------------------------------------------------------------------- speaking
 

@@ -20,6 +20,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from tilth import progress
 from tilth.base import Accepts, Estimator
+from tilth.base.answers import Need, Outputs, answers, says
 from tilth.base.columns import take_rows
 from tilth.data.convert import Plan, plan
 from tilth.data.reading import read
@@ -208,35 +209,17 @@ class Inner:
 # --------------------------------------------------------------------------------------------------------------- asking
 
 
-def ask(model: Any, method: str, raw: RawTable) -> NDArray[Any]:
-    """What a fitted estimator answers; what there is to say about the rows is said by the model around it."""
+def answers_of(model: Any, raw: RawTable, *need: Need) -> Outputs:
+    """What a fitted estimator says of rows; remarks about the rows are left to the model around it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TilthWarning)
-        rows = model.rows(raw) if isinstance(model, Foreign) else raw
-        return np.asarray(getattr(model, method)(rows))
+        if isinstance(model, Foreign):
+            return answers(model.model, model.rows(raw), need)
+        return answers(model, raw, need)
 
 
-def probabilities_of(model: Any, raw: RawTable, classes: NDArray[Any]) -> Floats:
-    """Class probabilities, n x k in the order of ``classes``; a class that the model never met has none."""
-    out = np.zeros((raw.n_rows, len(classes)))
-    out[:, _places(model, classes)] = ask(model, "predict_proba", raw)
-    return out
-
-
-def decisions_of(model: Any, raw: RawTable, classes: NDArray[Any]) -> Floats:
-    """Scores of a model without probabilities: n x k, for two classes their half lead with either sign."""
-    found = ask(model, "decision_function", raw).astype(np.float64).reshape(raw.n_rows, -1)
-    places = _places(model, classes)
-    out = np.full((raw.n_rows, len(classes)), found.min() - 1.0 if found.size else 0.0)
-    if len(places) == 1:
-        out[:, places[0]] = found.max() + 1.0
-    elif found.shape[1] == 1:
-        out[:, places[0]], out[:, places[1]] = -found[:, 0] / 2, found[:, 0] / 2
-    else:
-        out[:, places] = found
-    return out
-
-
-def _places(model: Any, classes: NDArray[Any]) -> list[int]:
-    place = {label: i for i, label in enumerate(classes.tolist())}
-    return [place[label] for label in np.asarray(model.classes_).tolist()]
+def class_scores(model: Any, raw: RawTable, classes: NDArray[Any]) -> Floats:
+    """Class probabilities, or the scores of a model that has none; n x k in the order of ``classes``."""
+    if "probabilities" in says(model):
+        return answers_of(model, raw, "probabilities").probabilities_among(classes)
+    return answers_of(model, raw, "scores").scores_among(classes)

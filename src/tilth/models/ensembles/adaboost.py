@@ -16,9 +16,9 @@ from tilth.base import (
     Assumption,
     Candidate,
     Card,
-    Classifier,
     Complexity,
     Estimator,
+    Probabilistic,
     Recipe,
     Regressor,
     Section,
@@ -191,7 +191,7 @@ class WeightBoosting(Estimator):
 
 
 @declared
-class AdaBoostClassifier(WeightBoosting, TreeModel, Classifier):
+class AdaBoostClassifier(WeightBoosting, TreeModel, Probabilistic):
     """Weak classifiers vote; each round weighs the rows that were wrong before more.
 
     With e the weighted share of wrong rows, a round votes with alpha = 1/2 ln((1 - e) / e) + 1/2 ln(K - 1), and weights
@@ -303,9 +303,9 @@ class AdaBoostClassifier(WeightBoosting, TreeModel, Classifier):
         """Place of the class with the most votes."""
         return _core.row_argmax(self._votes(table))
 
-    def decision_function(self, X: Any) -> Floats:
+    def scores(self, table: Any) -> Floats:
         """Shares of the votes, n x k; for two classes the lead of the second."""
-        votes = self._votes(self._seen(X)) / self.estimator_weights_.sum()
+        votes = self._votes(table) / self.estimator_weights_.sum()
         return votes[:, 1] - votes[:, 0] if votes.shape[1] == 2 else votes
 
     def votes(self, X: Any) -> pd.DataFrame:

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from tilth.base import Assumption, Card, Classifier, Complexity, Recipe, Regressor, Section, Traits, WeightLaw
+from tilth.base import Assumption, Card, Complexity, Probabilistic, Recipe, Regressor, Section, Traits, WeightLaw
+from tilth.base.answers import says
 from tilth.models.catalogue import estimator_class
-from tilth.models.decide.inner import Inner, ask, probabilities_of
+from tilth.models.decide.inner import Inner, answers_of, class_scores
 from tilth.models.decide.wrapper import OverModels
 from tilth.params import declared, param
 
@@ -162,7 +163,7 @@ class Voting(OverModels):
 
     def _validated(self, inner: Inner, target: NDArray[Any]) -> float:
         """Score of a member over folds that it has not seen."""
-        part = inner.folds(self.folds, self._seed(), stratify=isinstance(self, Classifier))
+        part = inner.folds(self.folds, self._seed(), stratify=isinstance(self, Probabilistic))
         out = np.empty(inner.n_rows)
 
         def answer(model: Any, rows: NDArray[np.int64]) -> None:
@@ -238,7 +239,7 @@ def _are_numbers(values: Any) -> bool:
 
 
 @declared
-class VotingClassifier(Voting, Classifier):
+class VotingClassifier(Voting, Probabilistic):
     """A committee of classifiers: the class with most votes ("hard"), or with the largest mean probability ("soft").
 
     Of classes with equally many votes the first in the order of ``classes_`` wins. With "hard" the probability of a
@@ -273,7 +274,7 @@ class VotingClassifier(Voting, Classifier):
     def members(self) -> list[Member]:
         """(name, model) of every member, unfitted; all of them say how sure they are where that is averaged."""
         found = super().members()
-        mute = [n for n, m in found if self.voting == "soft" and not hasattr(m, "predict_proba")]
+        mute = [n for n, m in found if self.voting == "soft" and "probabilities" not in says(m)]
         if mute:
             raise TypeError(
                 f"VotingClassifier: voting='soft' averages probabilities, and the member {mute[0]!r} gives none; wrap "
@@ -290,7 +291,7 @@ class VotingClassifier(Voting, Classifier):
         )  # fmt: skip
 
     def _judged(self, model: Any, raw: Any, target: NDArray[Any]) -> Floats:
-        return (ask(model, "predict", raw) == self.classes_[target]).astype(np.float64)
+        return (answers_of(model, raw, "prediction").prediction == self.classes_[target]).astype(np.float64)
 
     def _weights_of(self, scores: Floats) -> Floats:
         return scores / scores.sum() if scores.sum() > 0 else np.full(len(scores), 1 / len(scores))
@@ -306,8 +307,8 @@ class VotingClassifier(Voting, Classifier):
 
     def _said(self, model: Any, raw: Any) -> Floats:
         if self.voting == "soft":
-            return probabilities_of(model, raw, self.classes_)
-        return (ask(model, "predict", raw)[:, None] == self.classes_).astype(np.float64)
+            return class_scores(model, raw, self.classes_)
+        return (answers_of(model, raw, "prediction").prediction[:, None] == self.classes_).astype(np.float64)
 
 
 @declared
@@ -340,7 +341,7 @@ class VotingRegressor(Voting, Regressor):
         )  # fmt: skip
 
     def _judged(self, model: Any, raw: Any, target: NDArray[Any]) -> Floats:
-        return np.asarray((ask(model, "predict", raw) - target) ** 2)
+        return np.asarray((answers_of(model, raw, "prediction").prediction - target) ** 2)
 
     def _weights_of(self, scores: Floats) -> Floats:
         """1 / MSE; members without any error share all of the weight."""
@@ -352,4 +353,6 @@ class VotingRegressor(Voting, Regressor):
         """The weighted mean of the members' answers."""
         voters = self._voters()
         total = sum(weight for _, weight in voters)
-        return np.asarray(sum(w / total * ask(m, "predict", table) for m, w in voters), dtype=np.float64)
+        return np.asarray(
+            sum(w / total * answers_of(m, table, "prediction").prediction for m, w in voters), dtype=np.float64
+        )
