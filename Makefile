@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 CORE_SOURCES := $(shell find cpp -name '*.cpp' -o -name '*.hpp')
 PATHS := src tests scripts $(wildcard benchmarks)
 
-.PHONY: run test lint format types layers docs sanitize browser bench peers estimator wheel clean help
+.PHONY: run test lint format types layers pages docs sanitize browser bench peers estimator wheel clean help
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -53,6 +53,9 @@ types: $(VENV)/tools-dev ## strict type checks
 
 layers: $(VENV)/tools-dev ## imports point down
 	@$(BIN)/lint-imports
+
+pages: $(VENV)/installed ## write registry, stub and generated pages
+	@for s in public_names model_page coverage_rows audit_page; do $(BIN)/python scripts/$$s.py || exit 1; done
 
 docs: $(VENV)/installed ## generated pages and stubs are up to date
 	@$(BIN)/python scripts/coverage_rows.py --check

@@ -117,7 +117,7 @@ def _without_target(concept: str) -> str:
 
 KINDS = {
     "classifier": Kind(
-        "Classifier", '"classification", probabilistic=True', "predict",
+        "Probabilistic", '"classification", probabilistic=True', "predict",
         (Hook("probabilities", "p(y | x) of each row for every class, in the order of ``classes_``."),),
         rows='[[0.0], [1.0], [3.0]], ["a", "a", "b"]', contest=True,
     ),
