@@ -34,7 +34,7 @@ def zero_r(task: str) -> Any:
     return makers.get(task, ZeroRRegressor)()
 
 
-def baselines(task: str, *, starting: bool = False) -> dict[str, Any]:
+def baselines_for(task: str, *, starting: bool = False) -> dict[str, Any]:
     """What every model must beat: Zero-R and One-R; with ``starting`` also good models to begin with."""
     from tilth.models.linear.least_squares import Ridge
     from tilth.models.linear.logistic import LogisticRegression
