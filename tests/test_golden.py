@@ -10,7 +10,7 @@ import pytest
 
 from tilth.base import Predictor
 from tilth.models.catalogue import all_estimators
-from tilth.testing.checks import answers, data_for, fitted
+from tilth.testing.kinds import answers, data_for, fitted
 
 FOLDER = Path(__file__).parent / "golden"
 TABLES = {

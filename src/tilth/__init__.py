@@ -11,7 +11,8 @@ import importlib
 import os
 from typing import Any
 
-from tilth._names import CHAPTERS, ESTIMATORS, OTHERS, PACKAGES
+from tilth._names import OTHERS, PACKAGES
+from tilth._registry import CHAPTERS, ESTIMATORS
 
 # Read when OpenMP is loaded: how often a thread looks for more work before it sleeps. By default it looks for so long
 # that a fit beside another busy process takes ten times as long; a few microseconds are enough between two steps.

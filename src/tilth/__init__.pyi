@@ -1,4 +1,4 @@
-"""Written by scripts/public_names.py from tilth/_names.py; do not edit by hand."""
+"""Written by scripts/public_names.py from the public names; do not edit by hand."""
 
 from typing import Any
 
@@ -7,6 +7,8 @@ from tilth.data.convert import Accepts as Accepts
 from tilth.data.convert import plan as plan
 from tilth.data.infer import infer as infer
 from tilth.data.reading import read as read
+from tilth.data.sequences import Sequences as Sequences
+from tilth.data.sequences import read_sequences as read_sequences
 from tilth.engines.linear.descent import Descent as Descent
 from tilth.engines.optimise.constrained import minimise_constrained as minimise_constrained
 from tilth.engines.optimise.descent import gradient_descent as gradient_descent
@@ -272,10 +274,12 @@ from tilth import testing as testing
 from tilth.evaluate.evaluation import evaluate as evaluate
 from tilth.models import anomaly as anomaly
 from tilth.models import bayes as bayes
+from tilth.models import clustering as clustering
 from tilth.models import decide as decide
 from tilth.models import ensembles as ensembles
 from tilth.models import linear as linear
 from tilth.models import prepare as prepare
+from tilth.models import reduction as reduction
 from tilth.models import rules as rules
 from tilth.models import select as select
 from tilth.models import trees as trees

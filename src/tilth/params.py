@@ -90,6 +90,17 @@ def declared(cls: type[T]) -> type[T]:
     return cls
 
 
+def stored(cls: type[T]) -> type[T]:
+    """Mark a dataclass as one that model files may hold.
+
+    The mark is the permission: a reader builds classes with a mark of their own and no others, and finds them in
+    ``tilth/_registry.py``, which is written from the marks. Where fields must fit together, a method
+    ``inconsistency()`` says in words what is wrong.
+    """
+    cls.__stored__ = True  # type: ignore[attr-defined]
+    return cls
+
+
 def params_of(owner: Any) -> dict[str, Param]:
     """The declared parameters of a class or instance, in order, inherited ones first."""
     return {f.name: f.metadata["tilth"] for f in dataclasses.fields(owner) if "tilth" in f.metadata}

@@ -16,6 +16,7 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.linear_model import LogisticRegression
 
 import tilth
+from tilth._registry import STORED
 from tilth.base import Classifier, Estimator, Regressor
 from tilth.data.chunks import chunks
 from tilth.data.convert import Plan
@@ -27,17 +28,19 @@ from tilth.errors import ModelFileError, ModelWarning
 from tilth.lifecycle import archive
 from tilth.lifecycle.encode import Decoder, Encoder
 from tilth.lifecycle.save import describe_file, load, save
-from tilth.lifecycle.snapshot import ROWS, answers, probe
+from tilth.lifecycle.snapshot import ROWS, probe, replay
 from tilth.lifecycle.state import check_state
-from tilth.lifecycle.values import VALUES, field_types, is_value, value_class
+from tilth.lifecycle.values import field_types, is_value, value_class
 from tilth.models import prepare
 from tilth.models.catalogue import all_estimators
 from tilth.models.prepare.base import Preparation
 from tilth.models.prepare.images import PixelVectors
 from tilth.models.prepare.text import Converter, TextConverter
 from tilth.params import declared, param
+from tilth.parts.families import Family
+from tilth.parts.part import Part
+from tilth.parts.smoothing import Laplace
 from tilth.stats import Counts, Gram, Histogram, Moments, QuantileSketch, ValueCounts
-from tilth.stats.statistic import Statistic
 
 ESTIMATORS = all_estimators()
 
@@ -471,20 +474,36 @@ def test_every_value_of_a_fitted_model_is_in_the_table(name):
         assert any(isinstance(v, Schema) for v in seen.values()) or issubclass(ESTIMATORS[name], Converter)
 
 
-def test_every_step_statistic_and_part_is_in_the_table():
-    from tilth.parts.part import Part
+#: Parts that hold functions of the user's, which files do not store, and those that follow from other values.
+NOT_STORED = {"CustomLoss", *(cls.__name__ for cls in subclasses(Family))}
 
-    for base in (Step, Statistic, Part):
+
+def test_every_step_and_part_is_marked():
+    for base in (Step, Part):
         for cls in subclasses(base):
             ours = cls.__module__.startswith("tilth.") and not issubclass(cls, Estimator)
             abstract = any(not issubclass(c, Estimator) for c in cls.__subclasses__())
-            # A dataclass with slots leaves the class it replaced behind; only the one its module holds counts.
-            stored = getattr(cls, "in_files", True)
-            if ours and stored and not abstract and getattr(sys.modules[cls.__module__], cls.__name__, None) is cls:
-                assert VALUES.get(cls.__name__) == f"{cls.__module__}:{cls.__name__}"
+            if ours and not abstract and cls.__name__ not in NOT_STORED:
+                assert STORED.get(cls.__name__) == cls.__module__
 
 
-@pytest.mark.parametrize("name", VALUES)
+def test_a_class_without_a_mark_of_its_own_is_not_stored():
+    class Louder(Laplace):
+        pass
+
+    assert is_value(Laplace())
+    assert not is_value(Louder())
+    with pytest.raises(ModelFileError, match="does not know"):
+        value_class("Louder")
+
+
+def test_a_name_in_the_registry_is_not_enough(monkeypatch):
+    monkeypatch.setitem(STORED, "Popen", "subprocess")
+    with pytest.raises(ModelFileError, match="does not know"):
+        value_class("Popen")
+
+
+@pytest.mark.parametrize("name", STORED)
 def test_values_say_the_types_of_their_fields(name):
     cls = value_class(name)
     assert set(field_types(cls)) == {f.name for f in dataclasses.fields(cls)}
@@ -551,13 +570,13 @@ def test_probe_rows_cover_levels_and_ranges():
     assert set(job.values) == {-1, 0, 1, 2}
     assert not np.isnan(rows.column("rooms").values).any()
     assert rows.n_rows == ROWS
-    assert {k: v.tolist() for k, v in answers(model).items()} == {k: v.tolist() for k, v in answers(model).items()}
+    assert {k: v.tolist() for k, v in replay(model).items()} == {k: v.tolist() for k, v in replay(model).items()}
 
 
 def test_probe_rows_of_dates(tmp_path):
     frame = pd.DataFrame({"when": pd.date_range("2020-01-01", periods=20, freq="100D"), "x": np.arange(20.0)})
     model = tilth.GaussianNB(kinds={"when": "date"}).fit(frame, [0, 1] * 10)
-    assert {type(v) for v in answers(model).values()} == {np.ndarray}
+    assert {type(v) for v in replay(model).values()} == {np.ndarray}
     again = load(save(model, tmp_path / "m.tilth"))
     assert np.array_equal(again.predict_proba(frame), model.predict_proba(frame))
 
@@ -583,7 +602,7 @@ def test_changed_answers_are_warned_of(tmp_path, monkeypatch):
 
 def test_changed_labels_are_counted(tmp_path, monkeypatch):
     path = save(fitted(tilth.OneRClassifier), tmp_path / "m.tilth")
-    monkeypatch.setattr(tilth.OneRClassifier, "predict", lambda self, X: np.array(["no"] * ROWS, dtype="<U3"))
+    monkeypatch.setattr(tilth.OneRClassifier, "labels", lambda self, X: np.array(["no"] * ROWS, dtype="<U3"))
     with pytest.warns(ModelWarning, match=r"predict differs in \d+ of 12 answers"):
         load(path)
 
@@ -592,7 +611,7 @@ def test_a_model_that_cannot_answer_is_saved_with_its_error(tmp_path, monkeypatc
     def silent(self: Any, X: Any) -> Any:
         raise TypeError("nothing to say")
 
-    monkeypatch.setattr(tilth.ZeroRRegressor, "predict", silent)
+    monkeypatch.setattr(tilth.ZeroRRegressor, "values", silent)
     path = save(fitted(tilth.ZeroRRegressor), tmp_path / "m.tilth")
     assert load(path).mean_ == pytest.approx(2.5)
     monkeypatch.undo()

@@ -26,7 +26,7 @@ from tilth.errors import ModelFileError
 from tilth.lifecycle import archive
 from tilth.lifecycle.encode import MAX_DEPTH
 from tilth.lifecycle.save import FORMAT_VERSION, describe_file, load, save
-from tilth.lifecycle.snapshot import answers
+from tilth.lifecycle.snapshot import replay
 from tilth.lifecycle.state import check_state
 
 Entries = dict[str, bytes]
@@ -97,7 +97,7 @@ def outcome(path: Path) -> bool:
             check_state(part)
         with contextlib.suppress(ModelFileError):
             describe_file(path)
-        assert all(isinstance(found, np.ndarray) for found in answers(model).values())
+        assert all(isinstance(found, np.ndarray) for found in replay(model).values())
         # A changed schema may well refuse rows of the old one, but in words.
         with contextlib.suppress(ValueError, TypeError):
             model.predict(ROWS)

@@ -1,11 +1,11 @@
 """The estimator contract: keyword-only dataclasses on typed tables, with scikit-learn's methods."""
 
-from tilth.base.classifier import Classifier
+from tilth.base.classifier import Classifier, Probabilistic
 from tilth.base.clusterer import Clusterer
 from tilth.base.declare import Assumption, Candidate, Card, Complexity, Explanation, Recipe, Section, Traits
 from tilth.base.density import Density
 from tilth.base.detector import Detector
-from tilth.base.estimator import Estimator
+from tilth.base.estimator import Estimator, WeightLaw
 from tilth.base.generative import GenerativeClassifier
 from tilth.base.learner import Learner, Predictor
 from tilth.base.on_tables import OnTables
@@ -18,6 +18,7 @@ from tilth.params import declared, param
 
 __all__ = [
     "Accepts", "Assumption", "Candidate", "Card", "Classifier", "Clusterer", "Complexity", "Density", "Detector",
-    "Estimator", "Explanation", "GenerativeClassifier", "Learner", "OnTables", "Predictor", "Recipe", "Regressor",
-    "Section", "Traits", "Training", "Transformer", "declared", "param", "whole_or_nothing",
+    "Estimator", "Explanation", "GenerativeClassifier", "Learner", "OnTables", "Predictor", "Probabilistic", "Recipe",
+    "Regressor", "Section", "Traits", "Training", "Transformer", "WeightLaw", "declared", "param",
+    "whole_or_nothing",
 ]  # fmt: skip

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from tilth.base.answers import Need
 from tilth.base.learner import Learner
 from tilth.base.training import Training
 from tilth.params import declared
@@ -26,6 +27,11 @@ class Clusterer(ClusterMixin, Learner):
 
     not_in_files: ClassVar[tuple[str, ...]] = ("labels_",)
     transductive: ClassVar[bool] = False
+    hooks: ClassVar[dict[Need, str]] = {"prediction": "assign"}
+
+    def says(self) -> tuple[Need, ...]:
+        """Nothing of new rows where the model only groups those it was fitted on."""
+        return () if self.transductive else super().says()
 
     def assign(self, table: Any) -> Labels:
         """Cluster of typed rows."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import DensityMixin
 
+from tilth.base.answers import Need
 from tilth.base.learner import Learner
 from tilth.params import declared
 
@@ -17,6 +18,8 @@ Floats = NDArray[np.float64]
 @declared
 class Density(DensityMixin, Learner):
     """A model of p(x). Subclasses give ``log_density(table)``, ``sample(n)`` and ``n_parameters_``."""
+
+    hooks: ClassVar[dict[Need, str]] = {"scores": "log_density"}
 
     def log_density(self, table: Any) -> Floats:
         """log p(x) of typed rows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from tilth.base.answers import Need
 from tilth.base.learner import Learner
 from tilth.base.passes import Passes
 from tilth.base.training import Training
@@ -28,6 +30,7 @@ class Detector(OutlierMixin, Learner):
     """
 
     learned: ClassVar[dict[str, str]] = {"offset_": "float[]", "calibration_": "float[held]?"}
+    hooks: ClassVar[dict[Need, str]] = {"scores": "strangeness"}
     #: The cut that ``contamination="auto"`` stands for.
     usual_cut: ClassVar[Cut] = Share(share=0.1)
 
@@ -90,6 +93,21 @@ class Detector(OutlierMixin, Learner):
     def _score_rows(self, seen: GridCounts, table: Any, target: Any, weight: Floats | None) -> None:
         seen.update(self.strangeness(table), weight)
 
+    def says(self) -> tuple[Need, ...]:
+        """Labels and scores; p-values where rows were kept back for them."""
+        conformal = getattr(self, "calibration_", None) is not None
+        return ("prediction", "scores", "p_values") if conformal else ("prediction", "scores")
+
+    def outputs(self, X: Any, need: Collection[Need], level: float | None = None) -> dict[Need, Any]:
+        """Everything follows from the strangeness of the rows."""
+        scores = self.strangeness(self._rows(X))
+        known: dict[Need, Any] = {"scores": scores}
+        if "prediction" in need:
+            known["prediction"] = np.where(-scores - self.offset_ < 0, -1, 1)
+        if "p_values" in need:
+            known["p_values"] = self._p_values(scores)
+        return {n: known[n] for n in need}
+
     def anomaly_score(self, X: Any) -> Floats:
         """How anomalous each row is: high for anomalies."""
         return self.strangeness(self._rows(X))
@@ -117,6 +135,10 @@ class Detector(OutlierMixin, Learner):
             raise ValueError(
                 f"{type(self).__name__}: p-values need rows that were kept back; fit with threshold=Conformal(0.05)."
             )
+        return self._p_values(self.anomaly_score(X))
+
+    def _p_values(self, scores: Floats) -> Floats:
+        assert self.calibration_ is not None
         n = len(self.calibration_)
-        stranger = n - np.searchsorted(self.calibration_, self.anomaly_score(X), side="left")
+        stranger = n - np.searchsorted(self.calibration_, scores, side="left")
         return np.asarray((1.0 + stranger) / (1.0 + n))

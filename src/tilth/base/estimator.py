@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, ClassVar, Literal, cast
 
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from tilth.base.answers import Need
 from tilth.base.declare import Assumption, Candidate, Card, Complexity, Recipe, Section, Traits
 from tilth.data.convert import Accepts
 from tilth.params import declared, params_of
 
 Fold = Literal["once", "rounds", "online", "query"] | None
+#: What a weight of 2 means: the row given twice; a row that counts double; a row that counts double where it is drawn.
+WeightLaw = Literal["repeat", "importance", "drawn", "none"]
 
 
 @declared
@@ -26,6 +30,10 @@ class Estimator(BaseEstimator):
     contest: ClassVar[Candidate | tuple[Candidate, ...] | str] = ""
     #: Fitted attributes with type and shape, such as ``{"theta_": "float[k, p]"}``; checked when a file is loaded.
     learned: ClassVar[dict[str, str]] = {}
+    #: What the model says of rows, and the method that says it of rows as the model sees them.
+    hooks: ClassVar[dict[Need, str]] = {}
+    #: What weights of rows mean to the model; "none" for a model whose ``fit`` has no use for them.
+    weight_law: ClassVar[WeightLaw] = "repeat"
     #: Parameters under which the common checks run, and checks a class is excused from, each with its reason.
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({},)
     excused: ClassVar[dict[str, str]] = {}
@@ -51,6 +59,10 @@ class Estimator(BaseEstimator):
         """Cost of fitting and predicting."""
         return type(self).card.complexity
 
+    def law_of_weights(self) -> WeightLaw:
+        """What weights of rows mean to the model with these parameters."""
+        return type(self).weight_law
+
     def recipe(self) -> Recipe:
         """Data + model + cost + optimiser."""
         raise NotImplementedError(f"{type(self).__name__} does not say its recipe.")
@@ -63,6 +75,18 @@ class Estimator(BaseEstimator):
         """What was learned from data."""
         check_is_fitted(self)
         return {name: getattr(self, name) for name in type(self).learned if hasattr(self, name)}
+
+    # ------------------------------------------------------------------------------------------------- answering
+
+    def says(self) -> tuple[Need, ...]:
+        """What the model says of rows: prediction, probabilities, scores, intervals, sets, p_values, transformed."""
+        return tuple(self.hooks)
+
+    def outputs(self, X: Any, need: Collection[Need], level: float | None = None) -> dict[Need, Any]:
+        """All that is needed of what the model says of rows, see :func:`tilth.base.answers.answers`."""
+        if set(need) <= {"transformed"}:  # a conversion gives the container it got, so it takes the rows as they came
+            return {n: cast(Any, self).transform(X) for n in need}
+        raise NotImplementedError(f"{type(self).__name__} does not answer {', '.join(need)}.")
 
     # ------------------------------------------------------------------------------------------------- speaking
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth import _core
-from tilth.base.classifier import Classifier
+from tilth.base.classifier import Probabilistic
 from tilth.errors import warn_data
 from tilth.params import declared
 
@@ -16,7 +16,7 @@ Array = NDArray[Any]
 
 
 @declared
-class GenerativeClassifier(Classifier):
+class GenerativeClassifier(Probabilistic):
     """A classifier through p(x, y) = p(y) p(x | y). Subclasses give ``log_joint(table)``."""
 
     def log_joint(self, table: Any) -> NDArray[np.float64]:

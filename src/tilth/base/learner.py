@@ -11,13 +11,14 @@ A model gives one of four hooks and gets ``fit``, and where the hook allows it `
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
+from tilth.base.answers import Need
 from tilth.base.columns import align, schema_of_part, settle
 from tilth.base.on_tables import OnTables
 from tilth.base.passes import Passes
@@ -59,6 +60,20 @@ class Learner(OnTables):
         tags.target_tags.required = self.target_need == "needed"
         tags.target_tags.multi_output = self.multi_output
         return tags
+
+    def outputs(self, X: Any, need: Collection[Need], level: float | None = None) -> dict[Need, Any]:
+        """Every need from one conversion of the rows."""
+        if set(need) <= {"transformed"}:
+            return super().outputs(X, need, level)
+        rows = self._rows(X)
+        parts: dict[Need, Any] = {}
+        for n in need:
+            if n == "transformed":
+                parts |= super().outputs(X, [n], level)
+            else:
+                answer = getattr(self, self.hooks[n])
+                parts[n] = answer(rows, level) if n in ("intervals", "sets") else answer(rows)
+        return parts
 
     # ---------------------------------------------------------------------------------------------------- the hooks
 

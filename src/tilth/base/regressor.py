@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
+from tilth.base.answers import Need
 from tilth.base.learner import Predictor
 from tilth.base.target import Target, numbers_of
 from tilth.params import declared
@@ -18,6 +19,8 @@ Array = NDArray[Any]
 @declared
 class Regressor(RegressorMixin, Predictor):
     """A model of numbers. Subclasses give ``values(table)``."""
+
+    hooks: ClassVar[dict[Need, str]] = {"prediction": "values"}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

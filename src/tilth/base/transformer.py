@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from tilth.base.answers import Need
 from tilth.base.learner import Learner
 from tilth.data.reading import read
 from tilth.data.table import RawTable, Table, numeric_table
@@ -52,6 +53,7 @@ class Transformer(TransformerMixin, Learner):
     """A conversion of columns. Subclasses give ``convert(rows)``: a table, or a matrix with a column per name."""
 
     learned: ClassVar[dict[str, str]] = {"names_out_": "str[q]"}
+    hooks: ClassVar[dict[Need, str]] = {"transformed": "convert"}
 
     def convert(self, rows: Any) -> Any:
         """Typed rows (or a sparse matrix) after the conversion."""
@@ -60,12 +62,11 @@ class Transformer(TransformerMixin, Learner):
     def transform(self, X: Any) -> Any:
         """Convert rows with what was learned; an array gives an array, a frame a frame of the same library."""
         check_is_fitted(self)
-        raw = X if isinstance(X, RawTable) else None
-        rows = self._rows(X)
-        columns = self.convert(rows)
+        raw = read(X)
+        columns = self.convert(self._rows(X if raw.is_sparse else raw))
         if isinstance(columns, np.ndarray):
             columns = numeric_table(columns, self.names_out_)
-        return like_input(columns, read(X) if raw is None else raw, X)
+        return like_input(columns, raw, X)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Names of the columns that :meth:`transform` gives."""

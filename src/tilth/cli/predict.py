@@ -116,13 +116,18 @@ class Answerer:
     """A model and what it is asked for."""
 
     def __init__(self, model: Any, name: str, proba: bool, explain: bool) -> None:
+        from tilth.base.answers import says
+
         kind = type(model).__name__
-        if not hasattr(model, "predict"):
+        offered = says(model)
+        if "prediction" not in offered:
             raise click.UsageError(f"{name} holds a {kind}, which does not predict.")
-        if proba and not hasattr(model, "predict_proba"):
+        if proba and "probabilities" not in offered:
             raise click.UsageError(f"{name} holds a {kind}, which gives no probabilities: no --proba.")
-        self.model, self.proba, self.explain = model, proba, explain
-        self._bounds: list[str] | None = None
+        self.model, self.explain = model, explain
+        classes = hasattr(model, "classes_")
+        left_out = {"transformed", "probabilities" if not proba else "", "scores" if classes else ""}
+        self.need = [n for n in offered if n not in left_out]
         self._background: pd.DataFrame | None = None
 
     def _schema(self) -> Any:
@@ -144,44 +149,33 @@ class Answerer:
         """One line per row: the prediction, and what else was asked for or can be said."""
         import pandas as pd
 
-        out = pd.DataFrame({"prediction": self.model.predict(rows)})
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", TilthWarning)  # the same as for predict, which has said it
-            if self.proba:
-                shares = self.model.predict_proba(rows)
-                for place, label in enumerate(self.model.classes_.tolist()):
-                    out[f"p({label})"] = shares[:, place]
-            self._add_bounds(out, rows)
-            if self.explain:
+        from tilth.base.answers import answers
+
+        outputs = answers(self.model, rows, self.need)
+        out = pd.DataFrame({"prediction": outputs.prediction})
+        if outputs.probabilities is not None:
+            for place, label in enumerate(self.model.classes_.tolist()):
+                out[f"p({label})"] = outputs.probabilities[:, place]
+        if outputs.intervals is not None:
+            out["low"], out["high"] = outputs.intervals.T
+        if outputs.sets is not None:
+            classes = self.model.classes_.tolist()
+            sets = [[label for label, inside in zip(classes, row, strict=True) if inside] for row in outputs.sets]
+            out["set"] = ["|".join(map(str, labels)) for labels in sets]
+            out["unsure"] = [len(labels) != 1 for labels in sets]
+        if outputs.scores is not None:
+            out["score"] = outputs.scores
+        if outputs.p_values is not None:
+            out["p-value"] = outputs.p_values
+        if self.explain:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", TilthWarning)  # the same as for the prediction, which has said it
                 if self._background is None:
                     self._background = rows.head(200)
                 made = explanation(self.model, rows, self._background)
                 for k, words in enumerate(reasons(made), 1):
                     out[f"reason {k}"] = words
         return out
-
-    def _add_bounds(self, out: pd.DataFrame, rows: pd.DataFrame) -> None:
-        """Low and high of a number, or the set of classes that cannot be told apart, from models that have them."""
-        if self._bounds is None:
-            self._bounds = [m for m in ("predict_interval", "predict_labels") if self._says(m, rows.head(1))]
-        if "predict_interval" in self._bounds:
-            ends = self.model.predict_interval(rows)
-            ends = ends[["low", "high"]].to_numpy() if hasattr(ends, "columns") else ends
-            out["low"], out["high"] = ends[:, 0], ends[:, 1]
-        if "predict_labels" in self._bounds:
-            sets = self.model.predict_labels(rows)
-            out["set"] = ["|".join(map(str, labels)) for labels in sets]
-            out["unsure"] = [len(labels) != 1 for labels in sets]
-
-    def _says(self, method: str, row: pd.DataFrame) -> bool:
-        """Whether a method is there and answers; some refuse by how the model was fitted."""
-        if not hasattr(self.model, method):
-            return False
-        try:
-            getattr(self.model, method)(row)
-        except (ValueError, TypeError, AttributeError, NotImplementedError):
-            return False
-        return True
 
 
 class Heard:

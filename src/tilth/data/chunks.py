@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tilth.data.infer import Kinds, Summary, decide, listing_wanted, summarise
 from tilth.data.reading import read
 from tilth.data.schema import Schema
+from tilth.data.sequences import Offsets, Sequences, grouped, parts_of
 from tilth.data.table import RawTable
 from tilth.errors import SchemaError
 
@@ -22,11 +23,12 @@ CHUNK_ROWS = 65_536
 
 @dataclass
 class Chunk:
-    """Some rows: the raw table without its target, the target, the weights."""
+    """Some rows: the raw table without its target, the target, the weights; of sequences, whole ones with offsets."""
 
     table: RawTable
     target: NDArray[Any] | None = None
     weight: NDArray[np.float64] | None = None
+    offsets: Offsets | None = None
 
 
 @dataclass
@@ -70,23 +72,68 @@ MOST_CLASSES = 10_000
 
 @dataclass
 class Chunks:
-    """A re-iterable source of chunks; every iteration starts at the first row."""
+    """A re-iterable source of chunks; every iteration starts at the first row.
+
+    With ``sequence``, the column that names the sequence of each row, no chunk cuts a sequence; ``prepare`` then
+    changes the sequences of each chunk before anything is learned of them.
+    """
 
     source: Any
     target: str | None = None
     weight: str | None = None
     rows: int = CHUNK_ROWS
     y: Any = None
+    sequence: str | None = None
+    order: str | None = None
+    prepare: Callable[[Sequences], Sequences] | None = None
     #: Columns of a CSV file that hold numbers in some chunks and words in others: their cells stay as written.
     as_text: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if self.rows < 1:
             raise ValueError(f"chunks: rows must be at least 1; got {self.rows}.")
+        if self.order is not None and self.sequence is None:
+            raise ValueError("chunks: order needs sequence, the column that names the sequence of each row.")
 
     def __iter__(self) -> Iterator[Chunk]:
+        met: set[Any] = set()
         for piece, y in self._pieces():
-            yield self._chunk(read(piece), y)
+            table = read(piece)
+            if self.sequence is None:
+                yield self._chunk(table, y)
+                continue
+            names = set(self._neighbours(table))
+            if met & names:
+                raise ValueError(self._torn(min(met & names, key=str)))
+            met |= names
+            yield self._sequence_chunk(table, y)
+
+    def _neighbours(self, table: RawTable) -> list[Any]:
+        """Names of the sequences in a piece, whose rows must be neighbours."""
+        assert self.sequence is not None
+        values = table.column(self.sequence).labels()
+        names = values[np.r_[True, values[1:] != values[:-1]]].tolist() if len(values) else []
+        if len(set(names)) < len(names):
+            raise ValueError(self._torn(next(n for n in names if names.count(n) > 1)))
+        return names
+
+    def _torn(self, name: Any) -> str:
+        return (
+            f"chunks: the rows of a sequence must be neighbours in the source; those of {name!r} in column "
+            f"{self.sequence!r} are not. Sort the source by that column."
+        )
+
+    def _sequence_chunk(self, table: RawTable, y: Any) -> Chunk:
+        assert self.sequence is not None
+        index, offsets = grouped(table, self.sequence, self.order)
+        table = table.without(self.sequence).rows(index)
+        chunk = self._chunk(
+            table if self.order is None else table.without(self.order), None if y is None else np.asarray(y)[index]
+        )
+        chunk.offsets = offsets
+        if self.prepare is not None:
+            chunk.table = self.prepare(Sequences(chunk.table, offsets)).steps
+        return chunk
 
     def _chunk(self, table: RawTable, y: Any) -> Chunk:
         weight = None
@@ -94,8 +141,7 @@ class Chunks:
             weight = np.asarray(table.column(self.weight).values, dtype=np.float64)
             table = table.without(self.weight)
         if self.target is not None:
-            column = table.column(self.target)
-            y = np.array([*column.levels, None], dtype=object)[column.values] if column.levels else column.values
+            y = table.column(self.target).labels()
             table = table.without(self.target)
         return Chunk(table, y, weight)
 
@@ -103,10 +149,12 @@ class Chunks:
         path = Path(self.source) if isinstance(self.source, (str, Path)) else None
         if path is None:
             yield from self._table_pieces()
-        elif path.suffix == ".parquet":
-            yield from ((p, None) for p in _parquet_pieces(path, self.rows))
         else:
-            yield from ((p, None) for p in _csv_pieces(path, self.rows, self.as_text))
+            if path.suffix == ".parquet":
+                pieces = _parquet_pieces(path, self.rows)
+            else:
+                pieces = _csv_pieces(path, self.rows, self.as_text)
+            yield from ((p, None) for p in (pieces if self.sequence is None else _uncut(pieces, self.sequence)))
 
     def _table_pieces(self) -> Iterator[tuple[Any, Any]]:
         source = self.source
@@ -115,13 +163,22 @@ class Chunks:
             n = max((len(values) for values in source.values()), default=0)
         else:
             n = source.shape[0] if hasattr(source, "shape") else len(source)
-        for start in range(0, n, self.rows):
-            part = slice(start, start + self.rows)
+        for part in self._cuts(n):
             if isinstance(source, Mapping):
                 rows: Any = {name: values[part] for name, values in source.items()}
             else:
                 rows = source.iloc[part] if hasattr(source, "iloc") else source[part]
             yield rows, None if self.y is None else np.asarray(self.y)[part]
+
+    def _cuts(self, n: int) -> Iterator[slice]:
+        """Ranges of rows, none of which cuts a sequence."""
+        if self.sequence is None:
+            yield from (slice(start, start + self.rows) for start in range(0, n, self.rows))
+            return
+        values = read(self.source).column(self.sequence).labels()
+        offsets = np.r_[np.flatnonzero(np.r_[True, values[1:] != values[:-1]]), n].astype(np.int64)
+        for begin, end in parts_of(offsets, self.rows):
+            yield slice(int(offsets[begin]), int(offsets[end]))
 
     def summaries(self, wanted: Sequence[str] = ()) -> list[Summary]:
         """Summaries of all columns from one pass; ``wanted`` names number columns to list value by value."""
@@ -167,6 +224,8 @@ def chunks(
     weight: str | None = None,
     rows: int = CHUNK_ROWS,
     y: Any = None,
+    sequence: str | None = None,
+    order: str | None = None,
 ) -> Chunks:
     """Cut a table, CSV or parquet file into chunks.
 
@@ -176,8 +235,30 @@ def chunks(
     target, weight : names of the target and weight columns of the source.
     rows : rows per chunk; it fixes the order of summation, so keep it when comparing results bit by bit.
     y : the target, for a source that does not hold it.
+    sequence : column that names the sequence of each row, for models of sequences; a chunk never cuts a sequence.
+    order : column that puts the steps of a sequence in order.
     """
-    return Chunks(source, target, weight, rows, y)
+    return Chunks(source, target, weight, rows, y, sequence, order)
+
+
+def _uncut(pieces: Iterator[Any], sequence: str) -> Iterator[Any]:
+    """Pieces of a file whose last sequence waits for the next piece, which may go on with it."""
+    import pandas as pd
+
+    waiting: Any = None
+    for piece in pieces:
+        rows = piece if waiting is None else pd.concat([waiting, piece], ignore_index=True)
+        if sequence not in rows.columns:
+            yield rows  # the reader of the piece names the column that lacks
+            continue
+        names = rows[sequence].to_numpy()
+        change = np.flatnonzero(names[1:] != names[:-1])
+        cut = int(change[-1]) + 1 if change.size else 0
+        waiting = rows.iloc[cut:]
+        if cut:
+            yield rows.iloc[:cut]
+    if waiting is not None and len(waiting):
+        yield waiting
 
 
 #: Cells read as missing; "None", "null" and "-" stay text, since they are real levels in many files.

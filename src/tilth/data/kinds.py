@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tilth.errors import KindError
+from tilth.params import stored
 
 Level = str | int | float | bool
 KindName = Literal["numeric", "ordinal", "nominal"]
@@ -24,6 +25,7 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
 }
 
 
+@stored
 @dataclass(frozen=True)
 class Kind:
     """A kind of attribute: ``Kind("numeric")``, ``Kind("ordinal", ("low", "high"))``, ``Kind("nominal", (...))``."""

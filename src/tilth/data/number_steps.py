@@ -14,13 +14,14 @@ from tilth.data.formula import Formula
 from tilth.data.steps import NUMERIC, State, Step
 from tilth.data.table import Column
 from tilth.data.weighted import Weight
-from tilth.params import declared, param
+from tilth.params import declared, param, stored
 
 
 def _same(column: Column, values: NDArray[Any]) -> list[Column]:
     return [Column(column.name, NUMERIC, values)]
 
 
+@stored
 @declared
 class Standardise(Step):
     """(x - mean) / sd with the training mean and sd; a constant column becomes 0."""
@@ -45,6 +46,7 @@ class Standardise(Step):
         return f"mean {state['mean']:.4g}, sd {state['sd']:.4g}"
 
 
+@stored
 @declared
 class MinMax(Step):
     """(x - min) / (max - min) into [0, 1]; new values outside are clipped or kept."""
@@ -71,6 +73,7 @@ class MinMax(Step):
         return f"{state['low']:.4g} to {state['high']:.4g}"
 
 
+@stored
 @declared
 class Centre(Step):
     """x - mean: means become 0, covariances stay."""
@@ -94,6 +97,7 @@ class Centre(Step):
         return f"mean {state['mean']:.4g}"
 
 
+@stored
 @declared
 class SignParts(Step):
     """Positive and negative part: max(x, 0) and max(-x, 0); their difference is x, their sum |x|."""
@@ -108,6 +112,7 @@ class SignParts(Step):
         ]
 
 
+@stored
 @declared
 class Cap(Step):
     """min(x, high), and max(x, low) if asked for."""
@@ -129,6 +134,7 @@ class Cap(Step):
         )
 
 
+@stored
 @declared
 class Indicator(Step):
     """1 where x > threshold, else 0."""
@@ -142,6 +148,7 @@ class Indicator(Step):
         return [Column(f"{column.name}>{self.threshold:g}", NUMERIC, above.astype(np.float64))]
 
 
+@stored
 @declared
 class Winsorise(Step):
     """Values beyond the training quantiles become those quantiles."""
@@ -163,6 +170,7 @@ class Winsorise(Step):
         return f"to {state['low']:.4g} ... {state['high']:.4g}"
 
 
+@stored
 @declared
 class Log(Step):
     """log(x + k); k is given, or learned so that the smallest training value maps to log of 1."""
@@ -200,6 +208,7 @@ def _skew(x: NDArray[Any], w: NDArray[Any]) -> float:
     return float(np.average(((x - mean) / sd) ** 3, weights=w)) if sd > 0 else 0.0
 
 
+@stored
 @declared
 class Waterfall(Step):
     """Ranges of x as separate columns, so that a linear model bends at each knot.
@@ -235,6 +244,7 @@ class Waterfall(Step):
         return "knots " + ", ".join(f"{k:.4g}" for k in state["knots"])
 
 
+@stored
 @declared
 class Denoise(Step):
     """A running median (or mean) along the rows, which must be in order, to remove noise before seeking anomalies."""
@@ -259,6 +269,7 @@ class Denoise(Step):
         return _same(column, smoothed)
 
 
+@stored
 @declared
 class Polynomial(Step):
     """All products of powers up to a degree: 1, x, y, x^2, x y, y^2, ..."""
@@ -295,6 +306,7 @@ def _product(columns: Sequence[Column], powers: NDArray[Any]) -> Column:
     return Column(" ".join(names) or "1", NUMERIC, out)
 
 
+@stored
 @declared
 class Features(Step):
     """New columns computed from others and named by the user: ``Features(formulas={"ratio": "cpu / net"})``.
@@ -338,6 +350,7 @@ class Features(Step):
         return "; ".join(f"{name} = {'a function' if callable(f) else f}" for name, f in named)
 
 
+@stored
 @declared
 class RandomProjection(Step):
     """z = R x with R[i, j] drawn from N(0, 1/k): k columns that keep all squared distances within 1 +- eps.

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tilth.data.kinds import Kind, Level, level_key
 from tilth.errors import SchemaError
+from tilth.params import stored
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +23,7 @@ Form = Literal["number", "integer", "boolean", "text", "level", "date"]
 DATE_PARTS = ("year", "month", "day", "weekday", "days")
 
 
+@stored
 @dataclass(frozen=True)
 class ColumnSpec:
     """One column: its kind and why, and what was seen of it.
@@ -54,6 +56,7 @@ class ColumnSpec:
         return [f"{self.name}.{part}" for part in DATE_PARTS] if self.expand_date else [self.name]
 
 
+@stored
 @dataclass(frozen=True)
 class Schema:
     """The columns of a table, in order. ``named`` is False when the names were made up for a plain array.
@@ -69,14 +72,19 @@ class Schema:
         if self.columns:
             object.__setattr__(self, "width", len(self.columns))
 
-    @property
+    @functools.cached_property
     def names(self) -> tuple[str, ...]:
         """Column names in order."""
         if self.columns:
             return tuple(c.name for c in self.columns)
         return tuple(f"x{j}" for j in range(self.width))
 
-    @property
+    @functools.cached_property
+    def by_name(self) -> dict[str, ColumnSpec]:
+        """The columns by name."""
+        return {c.name: c for c in self.columns}
+
+    @functools.cached_property
     def features(self) -> tuple[ColumnSpec, ...]:
         """The columns a model may use."""
         return tuple(c for c in self.columns if c.role == "feature")
@@ -97,14 +105,28 @@ class Schema:
         return told
 
     @functools.cached_property
-    def number_bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """Of a table that is all numbers: the training range and as much again, beyond which a value is remarked on."""
-        if any(c.kind.name != "numeric" or c.role != "feature" or c.form == "date" for c in self.columns):
-            return None
+    def all_numbers(self) -> bool:
+        """Whether every column is a number that models use."""
+        return all(c.kind.name == "numeric" and c.role == "feature" and c.form != "date" for c in self.columns)
+
+    def bounds(self, names: list[str], far: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The training range of these numbers, or with ``far`` as much again at both ends; infinite where unknown."""
+        low, high = self._bounds[far]
+        if self.all_numbers and len(names) == len(low):
+            return low, high
+        places = {c.name: j for j, c in enumerate(self.columns)}
+        at = [places.get(name, -1) for name in names]
+        return np.append(low, -np.inf)[at], np.append(high, np.inf)[at]
+
+    @functools.cached_property
+    def _bounds(self) -> tuple[tuple[NDArray[np.float64], NDArray[np.float64]], ...]:
         low, high = np.array([(c.low, c.high) for c in self.columns], dtype=np.float64).reshape(-1, 2).T
         with np.errstate(invalid="ignore", over="ignore"):
             room = np.where(high > low, high - low, np.inf)
-        return low - room, high + room
+            far = low - room, high + room
+        return tuple(
+            (np.where(np.isnan(a), -np.inf, a), np.where(np.isnan(b), np.inf, b)) for a, b in ((low, high), far)
+        )
 
     def __len__(self) -> int:
         return self.width
@@ -113,9 +135,8 @@ class Schema:
         return iter(self.columns)
 
     def __getitem__(self, name: str) -> ColumnSpec:
-        for column in self.columns:
-            if column.name == name:
-                return column
+        if name in self.by_name:
+            return self.by_name[name]
         raise SchemaError(f"There is no column {name!r}; the columns are {_listing(self.names)}.")
 
     def merge(self, other: Schema) -> Schema:
@@ -144,6 +165,12 @@ class Schema:
             (c.name, c.kind.name if c.role == "feature" else "aside", c.reason) for c in self.columns
         ]
         return table_text(rows) if rows else f"{self.width} numeric columns of a sparse matrix"
+
+    def inconsistency(self) -> str:
+        """What does not fit together in values that came from a file; empty where all does."""
+        if not self.columns:
+            return "" if self.width >= 0 else "a negative width"
+        return "" if len(set(self.names)) == len(self) else "two columns of one name"
 
 
 def _merge_columns(a: ColumnSpec, b: ColumnSpec) -> ColumnSpec:

@@ -20,7 +20,7 @@ from tilth.data.kinds import OPERATIONS, Kind, Level, level_key
 from tilth.data.table import UNSEEN, Column, Table
 from tilth.data.weighted import Weight
 from tilth.errors import SchemaError
-from tilth.params import declared, param
+from tilth.params import declared, param, stored
 
 State = dict[str, Any]
 NUMERIC = Kind("numeric")
@@ -69,6 +69,7 @@ class Step:
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
 
+@stored
 @dataclass
 class FittedStep:
     """A step with the columns it works on and what it learned of each."""
@@ -106,6 +107,12 @@ class FittedStep:
                 taken.add(column.name)
         return groups
 
+    def inconsistency(self) -> str:
+        """What does not fit together in values that came from a file; empty where all does."""
+        if self.states and len(self.states) != len(self.inputs):
+            return f"{len(self.states)} states for {len(self.inputs)} columns"
+        return ""
+
 
 def _replaced(table: Table, groups: dict[str, list[Column]]) -> Table:
     out = [made for column in table.columns for made in groups.get(column.name, [column])]
@@ -115,6 +122,7 @@ def _replaced(table: Table, groups: dict[str, list[Column]]) -> Table:
 # ------------------------------------------------------------------------------------------------- nominal, ordinal
 
 
+@stored
 @declared
 class Drop(Step):
     """Leave columns out."""
@@ -127,6 +135,7 @@ class Drop(Step):
         return []
 
 
+@stored
 @declared
 class SelectKinds(Step):
     """Keep the columns of some kinds and leave the others out."""
@@ -144,6 +153,7 @@ class SelectKinds(Step):
         return [column] if column.kind.name in wanted else []
 
 
+@stored
 @declared
 class OneHot(Step):
     """A 0/1 column per level: x -> [x = a], [x = b], ...; two levels give one column for the second.
@@ -180,6 +190,7 @@ class OneHot(Step):
         return f"{n} column{'s' * (n != 1)} of 0 and 1"
 
 
+@stored
 @declared
 class IntegerCodes(Step):
     """Levels become 0, 1, 2, ...: an arbitrary order and meaningless distances for a nominal attribute."""
@@ -212,6 +223,7 @@ def _from_codes(column: Column, codes: NDArray[Any], levels: list[Level], ordere
     return Column(column.name, kind, np.where(known, codes, -1).astype(np.int32))
 
 
+@stored
 @declared
 class RankScores(Step):
     """Ordinal levels become evenly spaced scores: the r-th of m levels (from 0) is r / (m - 1)."""
@@ -238,6 +250,7 @@ class RankScores(Step):
         return f"{state['levels'][0]} = 0 to {state['levels'][-1]} = 1" if state["levels"] else ""
 
 
+@stored
 @declared
 class ForgetOrder(Step):
     """An ordinal attribute used as a nominal one."""
@@ -259,6 +272,7 @@ BIN_NAMES: dict[int, tuple[str, ...]] = {
 }
 
 
+@stored
 @declared
 class Bins(Step):
     """Numbers become an ordinal attribute of named bins; bin i holds edge[i-1] < x <= edge[i].
@@ -398,6 +412,7 @@ def _cheapest_cuts(
 MISSING_LEVEL = "missing"
 
 
+@stored
 @declared
 class Impute(Step):
     """Missing values become the mean, median or mode of the training column (the mode for a nominal one).
@@ -463,6 +478,7 @@ class Impute(Step):
         )
 
 
+@stored
 @declared
 class OwnCategory(Step):
     """Missing becomes a level of its own, so that a model can learn from the absence."""
@@ -492,6 +508,7 @@ class OwnCategory(Step):
         return f"level {state['level']!r} for {state['share']:.1%}"
 
 
+@stored
 @declared
 class MissingIndicator(Step):
     """A 0/1 column that says where a value was missing, beside the column itself."""

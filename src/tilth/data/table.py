@@ -7,7 +7,7 @@ gives float64 numbers (NaN = missing) and int32 codes (-1 = missing, -2 = unseen
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -86,6 +86,7 @@ class Table:
     matrix: NDArray[Any] | None = None
     _block: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
     _facts: Any = field(default=None, repr=False, compare=False)
+    _places: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def names(self) -> list[str]:
@@ -99,9 +100,10 @@ class Table:
         return iter(self.columns)
 
     def __getitem__(self, name: str) -> Column:
-        for column in self.columns:
-            if column.name == name:
-                return column
+        if len(self._places) != len(self.columns):
+            self._places = {c.name: j for j, c in enumerate(self.columns)}
+        if name in self._places:
+            return self.columns[self._places[name]]
         raise SchemaError(f"There is no column {name!r} in the table of {len(self.columns)} columns.")
 
     def of_kind(self, *names: str) -> list[Column]:
@@ -211,6 +213,11 @@ class RawColumn:
     levels: list[Any] = field(default_factory=list)
     ordered: bool = False
 
+    def labels(self) -> NDArray[Any]:
+        """Values as they were given: numbers, dates, or levels with None for missing."""
+        coded = self.form in ("text", "level", "boolean")
+        return np.array([*self.levels, None], dtype=object)[self.values] if coded else self.values
+
     def typed(self, spec: ColumnSpec) -> NDArray[Any]:
         """Values for the kind in ``spec``: float64, or int32 codes with -2 for a level the spec does not know."""
         if spec.kind.name == "numeric":
@@ -282,6 +289,18 @@ class RawTable:
         """The table less one column."""
         self.column(name)
         return RawTable([c for c in self.columns if c.name != name], self.n_rows, self.named, None, self.native)
+
+    def rows(self, index: NDArray[Any] | slice) -> RawTable:
+        """The table of these rows."""
+        matrix = None if self.matrix is None else self.matrix[index]
+        columns = [
+            replace(
+                c, values=matrix[:, j] if matrix is not None and c.values.dtype == matrix.dtype else c.values[index]
+            )
+            for j, c in enumerate(self.columns)
+        ]
+        n_rows = len(range(self.n_rows)[index]) if isinstance(index, slice) else len(index)
+        return replace(self, columns=columns, n_rows=n_rows, matrix=matrix)
 
     def typed(self, schema: Schema) -> Table:
         """Typed columns, in the order of ``schema`` and without the columns set aside."""

@@ -22,6 +22,7 @@ from tilth.evaluate.ranges import resolve, usual_values
 from tilth.evaluate.resample import Outcome, answer_split
 from tilth.evaluate.splits import Split, make_splits
 from tilth.quality.finding import plain
+from tilth.stats.folds import draw, without
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -297,8 +298,8 @@ def _from_data(
             raise ValueError(f"bias_variance: halves need at least 2 rows to draw from; got {len(pool)}.")
         sets = []
         for _ in range(-(-repeats // 2)):
-            order = rng.permutation(pool)
-            sets += [np.sort(order[: len(pool) // 2]), np.sort(order[len(pool) // 2 :])]
+            second, first = without(draw(len(pool), len(pool) // 2, seed=rng), len(pool))
+            sets += [pool[first], pool[second]]
         sets = sets[:repeats]
     else:
         raise ValueError(f"bias_variance: way must be 'bootstrap' or 'halves'; got {way!r}.")

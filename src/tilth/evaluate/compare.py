@@ -14,6 +14,7 @@ from tilth.data.digits import digits, readable
 from tilth.evaluate.problem import task_of_models
 from tilth.evaluate.protocol import Options, Protocol
 from tilth.evaluate.table import ZERO_R, Scores, baselines_for, chosen_metrics, signed, zero_r
+from tilth.stats.hypothesis import holm
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,7 +98,7 @@ class Comparison(Scores):
             for d in duels
         ], columns=["a", "b", "difference", "low", "high", "p", "P(a better)", "P(same)", "P(b better)"])  # fmt: skip
         if len(frame):
-            frame["p (Holm)"] = _holm(frame["p"].to_numpy())
+            frame["p (Holm)"] = holm(frame["p"].to_numpy())
         return frame
 
     def leaderboard(self) -> pd.DataFrame:
@@ -196,15 +197,6 @@ def _odds(over: Any, ratio: float, rope: float, higher_is_better: bool) -> tuple
         above, below = float(t.sf((rope - mean) / scale, freedom)), float(t.cdf((-rope - mean) / scale, freedom))
     same = max(0.0, 1.0 - above - below)
     return (p, above, same, below) if higher_is_better else (p, below, same, above)
-
-
-def _holm(p: Any) -> Any:
-    """p-values for all pairs at once: the smallest times m, the next times m - 1, never falling."""
-    order = np.argsort(p)
-    steps = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    out = np.empty(len(p))
-    out[order] = np.minimum(steps, 1.0)
-    return out
 
 
 def compare(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth import progress
+from tilth.base.answers import Outputs
 from tilth.evaluate.answers import Answers
 from tilth.evaluate.curve import Curve
 from tilth.evaluate.curve_points import Task, begin
@@ -18,7 +19,7 @@ from tilth.evaluate.metrics import Metric
 from tilth.evaluate.pool import Job, Pool
 from tilth.evaluate.problem import Problem
 from tilth.evaluate.protocol import Options, Protocol
-from tilth.evaluate.resample import Outcome, Trial, answer_split, ask
+from tilth.evaluate.resample import Outcome, Trial, against, answer_split, ask
 from tilth.evaluate.splits import Split
 
 Floats = NDArray[np.float64]
@@ -222,23 +223,11 @@ def _stages(model: Any, problem: Problem, split: Split, method: str, rounds: lis
 
 def _answers(fitted: Any, problem: Problem, rows: NDArray[Any], method: str, stage: Any) -> Answers:
     """One stage of a fitted model as answers: the stage stands in for the whole model."""
-    stage = np.asarray(stage)
-    stand_in = _Stage(getattr(fitted, "classes_", None), stage if method.endswith("proba") else None, stage)
-    return ask(stand_in, problem, rows)
-
-
-class _Stage:
-    """A model whose answers are given already."""
-
-    def __init__(self, classes: Any, probability: Floats | None, answer: NDArray[Any]) -> None:
-        self.classes_ = classes
-        self._answer = answer if probability is None else classes[probability.argmax(axis=1)]
-        if probability is not None:
-            self.predict_proba = lambda X: probability
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The answers, whatever is asked."""
-        return self._answer
+    stage, classes = np.asarray(stage), getattr(fitted, "classes_", None)
+    if not method.endswith("proba"):
+        return against(problem, rows, Outputs(stage, classes=classes))
+    assert classes is not None
+    return against(problem, rows, Outputs(classes[stage.argmax(axis=1)], stage, classes=classes))
 
 
 def _going_on(model: Any, problem: Problem, split: Split, way: Way, rounds: list[int]) -> Iterator[Round]:

@@ -17,7 +17,7 @@ import time as clock
 import warnings
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from tilth import _core, progress
-from tilth.base import Classifier
+from tilth import progress
+from tilth.base.answers import Outputs, answers, says
 from tilth.errors import CODES, TilthWarning
 from tilth.evaluate.answers import Answers
 from tilth.evaluate.intervals import Interval, from_means, from_resamples, over_splits, resampled_means
@@ -34,7 +34,7 @@ from tilth.evaluate.metrics import Metric
 from tilth.evaluate.pool import Job, Pool
 from tilth.evaluate.problem import Problem
 from tilth.evaluate.splits import Split, Splits
-from tilth.evaluate.unsupervised import cluster_answers, detector_answers
+from tilth.evaluate.unsupervised import silhouettes
 
 Floats = NDArray[np.float64]
 
@@ -299,42 +299,30 @@ def fit_extras(model: Any, problem: Problem, train: NDArray[Any]) -> dict[str, A
 def ask(model: Any, problem: Problem, rows: NDArray[Any]) -> Answers:
     """The answers of a fitted model for some rows, with probabilities or scores where it gives them."""
     X = problem.rows(rows, model)
+    outputs = answers(model, X, ("prediction", "probabilities" if "probabilities" in says(model) else "scores"))
+    if problem.task == "clustering":
+        outputs = replace(outputs, scores=silhouettes(model, X, outputs.prediction))
+    return against(problem, rows, outputs)
+
+
+def against(problem: Problem, rows: NDArray[Any], outputs: Outputs) -> Answers:
+    """What a model says of some rows beside their targets."""
 
     def some(part: Any) -> Any:
         return None if part is None else part[rows]
 
     true, weight, group = problem.target[rows], some(problem.weight), some(problem.groups)
-    if problem.task == "anomaly":
-        return Answers(true, *_with_score(detector_answers(model, X)), weight=weight, group=group)
-    if problem.task == "clustering":
-        return Answers(true, *_with_score(cluster_answers(model, X)), weight=weight, group=group)
+    given = np.asarray(outputs.prediction)
+    if problem.task in ("anomaly", "clustering"):
+        places = (given == -1 if problem.task == "anomaly" else given).astype(np.int64)
+        return Answers(true, places, None, outputs.scores, weight, None, group)
     if problem.classes is None:
-        given = np.asarray(model.predict(X), dtype=np.float64).reshape(len(rows))
-        return Answers(true, given, weight=weight, group=group)
-    own = np.asarray(model.classes_)
-    places = np.searchsorted(problem.classes, own)
+        return Answers(true, given.astype(np.float64).reshape(len(rows)), weight=weight, group=group)
+    own = np.asarray(outputs.classes)
+    places = np.searchsorted(problem.classes, own)[np.searchsorted(own, given)].astype(np.int64)
     probability = score = None
-    if hasattr(model, "predict_proba"):
-        told = model.predict_proba(X)
-        probability = np.zeros((len(rows), len(problem.classes)))
-        probability[:, places] = told
-        if _chooses_most_probable(model):
-            answer = places[_core.row_argmax(np.ascontiguousarray(told))].astype(np.int64)
-            return Answers(true, answer, probability, None, weight, problem.classes, group)
-    elif hasattr(model, "decision_function") and len(problem.classes) == 2 and len(own) == 2:
-        score = np.asarray(model.decision_function(X), dtype=np.float64).reshape(len(rows))
-    answer = places[np.searchsorted(own, np.asarray(model.predict(X)))].astype(np.int64)
-    return Answers(true, answer, probability, score, weight, problem.classes, group)
-
-
-def _with_score(answers: tuple[NDArray[Any], Floats]) -> tuple[NDArray[Any], None, Floats]:
-    """Answer, no probability, score."""
-    return answers[0], None, answers[1]
-
-
-def _chooses_most_probable(model: Any) -> bool:
-    """Whether the answer is the class of highest probability, so that asking once is enough."""
-    if not isinstance(model, Classifier):
-        return False
-    own = type(model)
-    return all(getattr(own, m) is getattr(Classifier, m) for m in ("predict", "predict_proba", "choice"))
+    if outputs.probabilities is not None:
+        probability = outputs.probabilities_among(problem.classes)
+    elif outputs.scores is not None and len(problem.classes) == 2 and len(own) == 2:
+        score = np.asarray(outputs.scores, dtype=np.float64).reshape(len(rows))
+    return Answers(true, places, probability, score, weight, problem.classes, group)

@@ -32,6 +32,7 @@ from tilth.evaluate.grouping import aligned
 from tilth.evaluate.intervals import Interval
 from tilth.models.trees.decision_tree import DecisionTreeRegressor
 from tilth.quality.finding import count, percent, plain
+from tilth.stats.folds import draw, without
 from tilth.stats.hypothesis import holm, two_sided
 
 if TYPE_CHECKING:
@@ -242,15 +243,10 @@ class _Candidate:
 
 def _halves(answers: Answers, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Rows to search and rows to judge by; rows that belong together stay so."""
-    rng = np.random.default_rng(seed)
-    if answers.group is None:
-        order = rng.permutation(answers.n)
-        half = answers.n // 2
-        return np.sort(order[:half][:MOST_ROWS]), np.sort(order[half:])
-    found, unit = np.unique(answers.group, return_inverse=True)
-    first = np.zeros(len(found), dtype=bool)
-    first[rng.permutation(len(found))[: len(found) // 2]] = True
-    return np.flatnonzero(first[unit])[:MOST_ROWS], np.flatnonzero(~first[unit])
+    units = answers.n if answers.group is None else len(np.unique(answers.group))
+    unit = np.arange(units) if answers.group is None else np.unique(answers.group, return_inverse=True)[1]
+    judge, search = without(np.flatnonzero(np.isin(unit, draw(units, units // 2, seed=seed))), answers.n)
+    return search[draw(len(search), min(len(search), MOST_ROWS), seed=[seed, 1])], judge
 
 
 def _candidates(

@@ -7,9 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClusterMixin, OutlierMixin
 
-from tilth.base import Clusterer, Detector, Estimator
+from tilth.base import Clusterer, Detector, OnTables
 from tilth.base.target import Target, encode_labels
 from tilth.data.table import Table
 
@@ -45,23 +45,14 @@ def anomalies_of(values: Target, owner: str) -> NDArray[np.int64]:
     return (codes == rare).astype(np.int64)
 
 
-def detector_answers(model: Any, X: Any) -> tuple[NDArray[np.int64], Floats]:
-    """1 where the model calls a row an anomaly, and its score, higher for stranger rows."""
-    flags = (np.asarray(model.predict(X)) == -1).astype(np.int64)
-    if hasattr(model, "anomaly_score"):
-        return flags, np.asarray(model.anomaly_score(X), dtype=np.float64)
-    return flags, -np.asarray(model.decision_function(X), dtype=np.float64)
-
-
-def cluster_answers(model: Any, X: Any) -> tuple[NDArray[np.int64], Floats]:
-    """The cluster of each row and its silhouette in the columns that the model sees; NaN where there is one cluster."""
+def silhouettes(model: Any, X: Any, clusters: NDArray[Any]) -> Floats:
+    """The silhouette of each row in the columns that the model sees; NaN where there is one cluster."""
     from sklearn.metrics import silhouette_samples
 
-    clusters = np.asarray(model.predict(X), dtype=np.int64)
-    rows: Any = model._rows(X) if isinstance(model, Estimator) and hasattr(model, "_rows") else X
+    rows: Any = model._rows(X) if isinstance(model, OnTables) else X
     rows = rows.numbers() if isinstance(rows, Table) else rows
     if not (hasattr(rows, "toarray") or np.asarray(rows).dtype.kind in "fiub"):
-        return clusters, np.full(len(clusters), np.nan)
+        return np.full(len(clusters), np.nan)
     out = np.full(len(clusters), np.nan)
     chosen = np.arange(len(clusters))
     if len(chosen) > MOST_SILHOUETTES:
@@ -69,10 +60,10 @@ def cluster_answers(model: Any, X: Any) -> tuple[NDArray[np.int64], Floats]:
     if 1 < len(np.unique(clusters[chosen])) < len(chosen):
         part = rows[chosen] if hasattr(rows, "toarray") else np.asarray(rows, dtype=np.float64)[chosen]
         out[chosen] = silhouette_samples(part, clusters[chosen])
-    return clusters, out
+    return out
 
 
-class ConstantScore(BaseEstimator):
+class ConstantScore(OutlierMixin, BaseEstimator):
     """The detector that finds every row equally strange."""
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -84,12 +75,12 @@ class ConstantScore(BaseEstimator):
         """No row is an anomaly."""
         return np.ones(_count(X), dtype=np.int64)
 
-    def anomaly_score(self, X: Any) -> Floats:
+    def decision_function(self, X: Any) -> Floats:
         """The same for every row."""
         return np.zeros(_count(X))
 
 
-class RandomHalves(BaseEstimator):
+class RandomHalves(ClusterMixin, BaseEstimator):
     """The clusterer that deals rows into two groups by chance."""
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -20,6 +20,7 @@ from tilth.evaluate.answers import Answers
 from tilth.evaluate.intervals import Interval, from_means, resampled_means
 from tilth.evaluate.metrics import Metric
 from tilth.explain.subject import Subject
+from tilth.stats.folds import fold_of_rows
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -89,8 +90,7 @@ class Shuffling:
         units: Any = np.arange(self.base.n) if self.base.group is None else self.base.group
         _, unit = np.unique(units, return_inverse=True)
         n = int(unit.max()) + 1
-        dealt = np.random.default_rng([self.seed, 1]).permutation(n) % min(n, BLOCKS)
-        return np.asarray(dealt[unit], dtype=np.int64)
+        return np.zeros(len(unit), np.int64) if n < 2 else fold_of_rows(n, min(n, BLOCKS), seed=[self.seed, 1])[unit]
 
     @property
     def n_blocks(self) -> int:

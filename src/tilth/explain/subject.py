@@ -19,6 +19,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Estimator
+from tilth.base.answers import Need, answers, says
 from tilth.base.columns import align, require_rows, take_rows
 from tilth.base.target import encode_labels
 from tilth.data.infer import infer
@@ -30,44 +31,19 @@ from tilth.errors import SchemaError, TilthWarning
 from tilth.evaluate.answers import Answers
 from tilth.evaluate.evaluation import name_of
 from tilth.evaluate.problem import Problem, prepared
-from tilth.evaluate.resample import ask
+from tilth.evaluate.resample import against
 from tilth.models.decide.inner import frame_of
 from tilth.quality.finding import listed
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+#: What a model is asked for, by what its outputs are.
+_NEEDS: dict[str, Need] = {
+    "probability": "probabilities", "score": "scores", "answer": "prediction", "number": "prediction",
+}  # fmt: skip
 #: Cells of a table given to a model in one call.
 MOST_CELLS = 4_000_000
-
-
-class _AsGiven(Problem):
-    """Rows that are in the model's own form already."""
-
-    def rows(self, index: NDArray[Any], model: Any = None) -> Any:
-        """All of them."""
-        return self.given
-
-
-class _AskedOnce:
-    """A classifier that is asked once about each row: for its answers, or for its probabilities."""
-
-    def __init__(self, model: Any, needs: str) -> None:
-        self.classes_ = model.classes_
-        if needs != "answer" and hasattr(model, "predict_proba"):
-            self.predict_proba, self.predict = self._probabilities, self._likely
-        else:
-            self.predict = model.predict
-            if needs != "answer" and hasattr(model, "decision_function"):
-                self.decision_function = model.decision_function
-        self._model = model
-
-    def _probabilities(self, rows: Any) -> Any:
-        self._told = np.asarray(self._model.predict_proba(rows))
-        return self._told
-
-    def _likely(self, rows: Any) -> Any:
-        return self.classes_[self._told.argmax(axis=1)]
 
 
 @dataclass(eq=False)
@@ -90,6 +66,7 @@ class Subject:
     group: NDArray[Any] | None = None
     _typed: dict[str, Column] = field(default_factory=dict, repr=False)
     _codes: dict[str, Ints] = field(default_factory=dict, repr=False)
+    _clusters: NDArray[Any] | None = field(default=None, repr=False)
 
     @property
     def n(self) -> int:
@@ -183,36 +160,38 @@ class Subject:
         return np.concatenate(parts)
 
     def _outputs(self, rows: Any) -> Floats:
-        if self.says == "probability":
-            found = self.model.predict_proba(rows)
-        elif self.says == "answer":
-            found = np.asarray(self.model.predict(rows))[:, None] == self.model.classes_
-        elif self.says == "score":
-            method = "decision_function" if hasattr(self.model, "decision_function") else "score_samples"
-            found = np.asarray(getattr(self.model, method)(rows))
-            if self.classes is not None and found.ndim == 1:
-                found = np.column_stack([-found, found])
-        else:
-            found = self.model.predict(rows)
-        values = np.asarray(found, dtype=np.float64)
+        need: Need = _NEEDS[self.says]
+        amounts = getattr(answers(self.model, rows, (need,)), need)
+        if self.says == "answer":
+            amounts = np.asarray(amounts)[:, None] == self._known()
+        elif self.says == "score" and self.classes is not None and amounts.ndim == 1:
+            amounts = np.column_stack([-amounts, amounts])
+        values = np.asarray(amounts, dtype=np.float64)
         return values.reshape(len(values), -1)
+
+    def _known(self) -> NDArray[Any]:
+        """The answers that the model chooses among."""
+        if self.task == "classification":
+            return np.asarray(self.model.classes_)
+        if self._clusters is None:
+            self._clusters = np.unique(answers(self.model, self.given, ("prediction",)).prediction)
+        return self._clusters
 
     @property
     def says(self) -> str:
         """What an output is: a "probability", a "score", an "answer" (1 for the class given, else 0), a "number"."""
-        if self.task == "regression":
-            return "number"
-        if self.task == "classification" and hasattr(self.model, "predict_proba"):
+        offered = says(self.model)
+        if self.task == "classification" and "probabilities" in offered:
             return "probability"
-        if hasattr(self.model, "decision_function") or hasattr(self.model, "score_samples"):
-            return "score"
-        return "answer" if self.task == "classification" else "number"
+        if self.task in ("regression", "clustering") or "scores" not in offered:
+            return "number" if self.task == "regression" else "answer"
+        return "score"
 
     @property
     def labels(self) -> list[Any]:
         """What the outputs are of: the classes, or the prediction."""
-        if self.task == "classification":
-            return list(self.model.classes_.tolist())
+        if self.task == "classification" or self.says == "answer":
+            return list(self._known().tolist())
         several = self._outputs(self.mixed(np.zeros(1, dtype=np.int64), {})).shape[1]
         word = "score" if self.says == "score" else "prediction"
         return [word] if several == 1 else [f"output {i}" for i in range(several)]
@@ -224,17 +203,22 @@ class Subject:
         """
         assert self.target is not None
         swaps, size = swaps or {}, self.block()
-        model = _AskedOnce(self.model, needs) if self.task == "classification" else self.model
+        probable = needs != "answer" and self.says == "probability"
+        wanted: tuple[Need, ...] = ("probabilities",) if probable else ("prediction", "scores")
         parts = []
         for start in range(0, len(base), size):
             part = slice(start, start + size)
             rows = self.mixed(base[part], {k: v[part] for k, v in swaps.items()})
             target = self.target[base[part]]
-            problem = _AsGiven(self.task, self.table, rows, target, target, self.classes, None)
+            problem = Problem(self.task, self.table, rows, target, target, self.classes, None)
             with warnings.catch_warnings():
                 if swaps:
                     warnings.simplefilter("ignore", TilthWarning)
-                parts.append(ask(model, problem, np.arange(len(target))))
+                outputs = answers(self.model, rows, wanted[:1] if needs == "answer" else wanted)
+            if outputs.probabilities is not None:  # asked once: what is measured does not look at the choice
+                likely = self.model.classes_[outputs.probabilities.argmax(axis=1)]
+                outputs = replace(outputs, prediction=likely)
+            parts.append(against(problem, np.arange(len(target)), outputs))
         return Answers.join(parts)
 
     def take(self, rows: Ints) -> Subject:

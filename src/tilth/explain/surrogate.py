@@ -18,6 +18,7 @@ from tilth.evaluate.intervals import Interval
 from tilth.evaluate.metrics import metric
 from tilth.explain.subject import Subject, subject_of
 from tilth.quality.finding import count, percent, plain
+from tilth.stats.folds import draw, without
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -156,9 +157,8 @@ def surrogate(
     some = subject.sample(rows, seed)
     answers = _answers(subject, some)
     is_class = subject.task == "classification"
-    dealt = np.random.default_rng([seed, 1]).permutation(len(some))
     n_test = min(len(some) - 2, max(2, round(test_size * len(some))))
-    test, train = np.sort(dealt[:n_test]), np.sort(dealt[n_test:])
+    train, test = without(draw(len(some), n_test, seed=[seed, 1]), len(some))
     tree = _tree(subject, is_class, depth, len(train), seed)
     table = _used(subject)
     tree.fit(take_rows(table, some[train]), answers[train])

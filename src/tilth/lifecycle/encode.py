@@ -2,8 +2,8 @@
 
 JSON's own values stand for themselves, a JSON object for a dict with text keys. Everything else is an object
 with a ``$type``: ``float`` (nan, inf, -inf), ``tuple``, ``pairs`` (a dict with other keys), ``scalar`` (of
-numpy), ``array`` (an entry of the file), ``objects`` (an array of texts and numbers), ``value``, ``estimator``,
-``pipeline`` (scikit-learn's, of estimators of tilth).
+numpy), ``array`` (an entry of the file), ``objects`` (an array of texts and numbers), ``sparse`` (a CSR or CSC matrix),
+``table`` (typed columns), ``value``, ``estimator``, ``pipeline`` (scikit-learn's, of estimators of tilth).
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from sklearn.pipeline import Pipeline
 
 from tilth.base import Estimator
 from tilth.data.convert import Plan
+from tilth.data.reading import is_sparse
+from tilth.data.table import Table
 from tilth.errors import ModelFileError
-from tilth.lifecycle import archive
+from tilth.lifecycle import archive, grids
 from tilth.lifecycle.state import brief, fitted_names
 from tilth.lifecycle.values import Extra, build_value, estimator_class, is_value
 from tilth.params import check_params
@@ -76,6 +78,14 @@ class Encoder:
             return self._dict(thing, where, depth)
         if isinstance(thing, np.ndarray):
             return self._array(thing, where)
+        if is_sparse(thing):
+            parts = grids.parts_of_sparse(thing)
+            if parts is None:
+                raise self._refusal(where, thing, "of sparse matrices it holds CSR and CSC; use .tocsr() or .tocsc()")
+            return {TYPE: "sparse", **{n: self.encode(v, f"{where}.{n}", depth + 1) for n, v in parts.items()}}
+        if type(thing) is Table:
+            parts = grids.parts_of_table(thing)
+            return {TYPE: "table", **{n: self.encode(v, f"{where}.{n}", depth + 1) for n, v in parts.items()}}
         if isinstance(thing, Estimator):
             return self.estimator(thing, where, depth)
         if type(thing) is Pipeline:
@@ -247,6 +257,14 @@ class Decoder:
         made[:] = items
         return made.reshape(shape)
 
+    def _grid(self, node: Tree, where: str, depth: int) -> Any:
+        build = grids.sparse_from if node[TYPE] == "sparse" else grids.table_from
+        parts = {n: self.decode(v, f"{where}.{n}", depth + 1) for n, v in node.items() if n != TYPE}
+        try:
+            return build(**parts)
+        except ModelFileError as error:
+            raise ModelFileError(f"{where}: {error}") from None
+
     def _value(self, node: Tree, where: str, depth: int) -> Any:
         name, fields = node["class"], node["fields"]
         if not isinstance(name, str) or not isinstance(fields, dict):
@@ -318,6 +336,8 @@ _READERS: dict[str, tuple[tuple[str, ...], Any]] = {
     "scalar": (("dtype", "value"), Decoder._scalar),
     "array": (("entry",), Decoder._array),
     "objects": (("shape", "items"), Decoder._objects),
+    "sparse": (("format", "shape", "data", "indices", "indptr"), Decoder._grid),
+    "table": (("names", "kinds", "n_rows", "matrix", "values"), Decoder._grid),
     "value": (("class", "fields"), Decoder._value),
     "estimator": (("class", "params", "fitted"), Decoder._estimator),
     "pipeline": (("steps",), Decoder._pipeline),

@@ -74,7 +74,7 @@ def save(
     if snapshot.entrance(model) is not None:
         for part in parts_of(model):
             check_state(part)
-        found = snapshot.answers(model)
+        found = snapshot.replay(model)
         replies = {method: encoder.encode(answer, f"the answer of {method}") for method, answer in found.items()}
     manifest = {
         "format": FORMAT,
@@ -260,7 +260,7 @@ def _things(text: bytes) -> int:
 def _replies(told: dict[str, Any]) -> dict[str, Any]:
     if set(told) != {"recipe", "answers"} or told["recipe"] != snapshot.RECIPE or not isinstance(told["answers"], dict):
         raise ModelFileError("its snapshot of answers is of a kind this version does not know.")
-    if not set(told["answers"]) <= set(snapshot.METHODS):
+    if not set(told["answers"]) <= set(snapshot.METHODS.values()):
         raise ModelFileError("its snapshot answers for methods that are not among those asked.")
     replies: dict[str, Any] = told["answers"]
     return replies

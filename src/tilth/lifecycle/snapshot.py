@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from tilth.base import Estimator
+from tilth.base.answers import Need, answers, says
 from tilth.data.schema import ColumnSpec, Schema
 from tilth.data.table import RawColumn, RawTable
 from tilth.errors import ModelFileError, warn_model
@@ -22,7 +23,11 @@ from tilth.errors import ModelFileError, warn_model
 #: Number of the recipe that :func:`probe` follows; another recipe gets a new number, and old ones stay.
 RECIPE = 1
 ROWS = 12
-METHODS = ("predict", "predict_proba", "transform")
+#: The name of each answer in a file: that of the method which gives it to users.
+METHODS: dict[Need, str] = {
+    "prediction": "predict", "probabilities": "predict_proba", "scores": "scores", "intervals": "predict_interval",
+    "sets": "predict_set", "p_values": "p_values", "transformed": "transform",
+}  # fmt: skip
 _GOLDEN = 0.6180339887498949
 #: Answers that differ by less than this share are the same answer: other processors round differently.
 TOLERANCE = 1e-9
@@ -81,25 +86,23 @@ def entrance(model: Any) -> Estimator | None:
     return model if isinstance(model, Estimator) and hasattr(model, "schema_") else None
 
 
-def answers(model: Any) -> dict[str, Any]:
-    """What each method answers to the probe rows: an array, or the name of the error it raises."""
+def replay(model: Any) -> dict[str, Any]:
+    """All that a model says of the probe rows: an array for each method, or the name of the error it raises."""
     first = entrance(model)
     if first is None:
         return {}
     rows = probe(first.schema_, first.accepts.missing)
-    found: dict[str, Any] = {}
-    for method in METHODS:
-        if not hasattr(model, method):
-            continue
+    parts: dict[str, Any] = {}
+    for need in says(model):
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
-                found[method] = _plain(getattr(model, method)(rows))
+                parts[METHODS[need]] = _plain(getattr(answers(model, rows, (need,)), need))
         except NotImplementedError:
             continue
         except Exception as error:
-            found[method] = type(error).__name__
-    return found
+            parts[METHODS[need]] = type(error).__name__
+    return parts
 
 
 def _plain(answer: Any) -> NDArray[Any]:
@@ -112,7 +115,7 @@ def _plain(answer: Any) -> NDArray[Any]:
 def compare(model: Any, stored: dict[str, Any], name: str, written_by: str, version: str) -> None:
     """Ask the probe rows again: no answer at all is an error, a different answer the warning W301."""
     owner = type(model).__name__
-    for method, now in answers(model).items():
+    for method, now in replay(model).items():
         then = stored.get(method)
         if isinstance(now, str):
             if not (isinstance(then, str) and then == now):

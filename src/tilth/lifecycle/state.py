@@ -1,9 +1,9 @@
 """What a fitted model must look like: the class's ``learned`` table and what all models share.
 
 A declaration is a kind and, in brackets, a shape: ``"float[k, p]"``, ``"float[]"`` for a number, ``"list"``.
-Letters are sizes that must agree between all attributes of a model; ``k`` is the number of classes; ``...`` in front
-stands for any dimensions, or none. ``?`` at the end says that the attribute may be None or absent. A list of plain
-things may stand for an array of one dimension.
+``sparse`` is a CSR or CSC matrix. Letters are sizes that must agree between all attributes of a model; ``k`` is the
+number of classes; ``...`` in front stands for any dimensions, or none. ``?`` at the end says that the attribute may be
+None or absent. A list of plain things may stand for an array of one dimension.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from tilth.base import Classifier, Estimator, Predictor
 from tilth.data.convert import Plan
+from tilth.data.reading import is_sparse
 from tilth.data.schema import Schema
 from tilth.stats.statistic import Statistic
 
@@ -24,7 +25,7 @@ SHARED = (
     "schema_", "plan_", "statistic_", "target_", "n_features_in_", "feature_names_in_", "classes_",
     "names_out_",
 )  # fmt: skip
-_DECLARATION = re.compile(r"(float|int|bool|str|any|list|dict|value)(?:\[([^\]]*)\])?(\?)?")
+_DECLARATION = re.compile(r"(float|int|bool|str|any|list|dict|value|sparse)(?:\[([^\]]*)\])?(\?)?")
 _LETTERS = {"float": "f", "int": "iu", "bool": "b", "str": "UO"}
 _SINGLE: dict[str, tuple[type, ...]] = {
     "float": (numbers.Real,),
@@ -86,7 +87,7 @@ def _check_shared(model: Estimator, sizes: dict[str, int]) -> None:
     names_out = getattr(model, "names_out_", [])
     if not isinstance(names_out, (list, np.ndarray)) or not all(isinstance(n, str) for n in names_out):
         raise ValueError(f"{owner}: names_out_ should be names; they are {brief(names_out)}.")
-    if isinstance(model, Classifier):
+    if isinstance(model, Classifier) or hasattr(model, "classes_"):
         classes = getattr(model, "classes_", None)
         if not isinstance(classes, np.ndarray) or classes.ndim != 1 or not classes.size:
             raise ValueError(f"{owner}: classes_ should be an array of labels; it is {brief(classes)}.")
@@ -117,6 +118,8 @@ def _matches(value: Any, kind: str, dims: list[str] | None, sizes: dict[str, int
         return True
     if kind == "value":
         return hasattr(value, "__dataclass_fields__")
+    if kind == "sparse":
+        return is_sparse(value) and (not dims or _agree(value.shape, dims, sizes))
     if kind in ("list", "dict"):
         if not isinstance(value, (list, tuple) if kind == "list" else dict):
             return False

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tilth._names import ESTIMATORS
+from tilth._registry import ESTIMATORS
 from tilth.base import Classifier, Estimator, Regressor
 from tilth.data.infer import infer
 from tilth.data.reading import read

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit, logsumexp, softmax
 
 from tilth import _core
-from tilth.params import declared, param
+from tilth.params import declared, param, stored
 from tilth.parts.losses import Loss, Serves, kept_rows, safe_exp, sum_by
 from tilth.parts.sigmoids import NAMED as SIGMOIDS
 from tilth.parts.sigmoids import (
@@ -35,6 +35,7 @@ def _not_a_share(y: Any) -> str | None:
     return f"needs classes coded 0 and 1, found {outside[0]:g}" if outside.size else None
 
 
+@stored
 @declared
 class Logistic(Loss):
     """Two classes: L = -[y log p + (1 - y) log(1 - p)] = log(1 + e^eta) - y eta with p = 1 / (1 + e^-eta).
@@ -77,6 +78,7 @@ class Logistic(Loss):
         return _not_a_share(y)
 
 
+@stored
 @declared
 class Exponential(Loss):
     """Two classes, AdaBoost's loss: L = e^(-z eta) with z = 2y - 1; eta = log(p / (1 - p)) / 2."""
@@ -117,6 +119,7 @@ class Exponential(Loss):
         return np.where(whole > 0, self.link(ones / np.where(whole > 0, whole, 1.0)), 0.0)
 
 
+@stored
 @declared
 class Softmax(Loss):
     """k classes, y in 0 .. k-1: L = -log p_y with p_c = e^eta_c / sum e^eta; only differences of scores matter.
@@ -178,6 +181,7 @@ class Softmax(Loss):
         raise TypeError("Softmax: the best shift of several scores at once has no single number per group.")
 
 
+@stored
 @declared
 class SigmoidLoss(Loss):
     """Two classes whose probability is a sigmoid F of the score: L = -[y log F(eta) + (1 - y) log(1 - F(eta))].
@@ -251,6 +255,7 @@ def _log_slope(log_of: Any, slope: Floats, eta: Floats) -> Floats:
     return np.asarray(found)
 
 
+@stored
 @declared
 class OneVersusAll(Loss):
     """k classes as k questions "this class or another": L = sum_c l([y = c], eta_c) for a loss l of two classes.

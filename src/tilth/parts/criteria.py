@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.params import declared
+from tilth.params import declared, stored
 from tilth.parts.part import Part
 
 Floats = NDArray[np.float64]
@@ -52,6 +52,7 @@ def _sum_p_log_p(shares: Floats) -> Floats:
     return np.asarray((shares * np.log(np.where(shares > 0, shares, 1.0))).sum(axis=-1))
 
 
+@stored
 @declared
 class Gini(Impurity):
     """1 - sum p^2: the chance that two rows drawn from the group differ in class. At most 1 - 1/K for K classes.
@@ -66,6 +67,7 @@ class Gini(Impurity):
         return np.where(shares.sum(axis=-1) > 0, 1.0 - (shares**2).sum(axis=-1), 0.0)
 
 
+@stored
 @declared
 class Entropy(Impurity):
     """-sum p log2 p, in bits: the yes/no questions needed to tell the class. At most log2 K for K classes.
@@ -79,6 +81,7 @@ class Entropy(Impurity):
         return np.abs(_sum_p_log_p(class_shares(statistic))) / np.log(2.0)
 
 
+@stored
 @declared
 class Deviance(Impurity):
     """-sum p ln p, in nats: the log-loss of answering with the shares of the group; entropy x ln 2. At most ln K."""
@@ -88,6 +91,7 @@ class Deviance(Impurity):
         return np.abs(_sum_p_log_p(class_shares(statistic)))
 
 
+@stored
 @declared
 class Misclassification(Impurity):
     """1 - max p: the error of answering with the most frequent class. At most 1 - 1/K for K classes.
@@ -102,6 +106,7 @@ class Misclassification(Impurity):
         return np.where(shares.sum(axis=-1) > 0, 1.0 - shares.max(axis=-1), 0.0)
 
 
+@stored
 @declared
 class Variance(Impurity):
     """sum w (y - mean)^2 / sum w, from the statistic (sum w, sum w y, sum w y^2); times the weight it is the SSR.

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.params import declared, param
+from tilth.params import declared, param, stored
+from tilth.stats.folds import draw, without
 
 Floats = NDArray[np.float64]
 
@@ -32,6 +33,7 @@ class Cut:
         return hash((type(self), *vars(self).values()))
 
 
+@stored
 @declared
 class Share(Cut):
     """The strangest ``share`` of the training rows lie above, as nearly as ties allow.
@@ -50,6 +52,7 @@ class Share(Cut):
         return float(scores[order[min(first, len(scores) - 1)]])
 
 
+@stored
 @declared
 class Sigma(Cut):
     """mean + k standard deviations of the training scores.
@@ -66,6 +69,7 @@ class Sigma(Cut):
         return mean + self.k * math.sqrt(float(np.average((scores - mean) ** 2, weights=weight)))
 
 
+@stored
 @declared
 class Fixed(Cut):
     """A level that is known beforehand."""
@@ -77,6 +81,7 @@ class Fixed(Cut):
         return float(self.at)
 
 
+@stored
 @declared
 class Tail(Cut):
     """A false-alarm rate beyond what the rows can show: a generalised Pareto tail fitted to the highest scores.
@@ -109,6 +114,7 @@ class Tail(Cut):
         return foot + scale / shape * (ratio**shape - 1.0)
 
 
+@stored
 @declared
 class Conformal(Cut):
     """A promised false-alarm rate: the level is a rank of scores of rows that were kept back.
@@ -130,8 +136,7 @@ class Conformal(Cut):
                 f"{owner}: Conformal({self.rate:g}) needs at least {needed} held-out rows; {self.held_out:g} of {n} "
                 f"rows are {min(held, n)}. Give more rows, or raise rate or held_out."
             )
-        order = np.random.default_rng(self.random_state).permutation(n)
-        return np.sort(order[held:]), np.sort(order[:held])
+        return without(draw(n, held, seed=self.random_state), n)
 
     def level(self, scores: Floats, weight: Floats | None) -> float:
         """The rank of the held-out scores that keeps the promise."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from tilth.params import declared, param
+from tilth.params import declared, param, stored
 from tilth.parts.distribution import Distribution, Floats, Number
 from tilth.parts.losses import quantile
 from tilth.stats import Moments
@@ -20,6 +20,7 @@ _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 _MOST_DF = 1e6
 
 
+@stored
 @declared
 class NormalDistribution(Distribution):
     """Gaussian: p(x) = exp(-(x - location)^2 / (2 scale^2)) / (scale sqrt(2 pi)); the scale is the standard deviation.
@@ -85,6 +86,7 @@ class NormalDistribution(Distribution):
         return NormalDistribution(location=float(centre), scale=float(1.0 / np.sqrt(before + seen)))
 
 
+@stored
 @declared
 class StudentTDistribution(Distribution):
     """Student's t: p(x) = (1 + z^2 / df)^(-(df + 1) / 2) / (scale sqrt(df) B(1/2, df / 2)), z = (x - location) / scale.
@@ -185,6 +187,7 @@ class StudentTDistribution(Distribution):
         return learned if held is not None else {"df": math.exp(found.x[2]), **learned}
 
 
+@stored
 @declared
 class LaplaceDistribution(Distribution):
     """Double exponential: p(x) = exp(-|x - location| / scale) / (2 scale).
@@ -239,6 +242,7 @@ class LaplaceDistribution(Distribution):
         return {"location": middle, "scale": spread}
 
 
+@stored
 @declared
 class UniformDistribution(Distribution):
     """p(x) = 1 / (high - low) from low to high. Maximum likelihood takes the smallest and the largest value.
@@ -299,6 +303,7 @@ class UniformDistribution(Distribution):
         return {"low": low, "high": high}
 
 
+@stored
 @declared
 class ExponentialDistribution(Distribution):
     """Waiting times without memory: p(x) = rate exp(-rate x), x >= 0. Maximum likelihood takes 1 / mean.
@@ -359,6 +364,7 @@ class ExponentialDistribution(Distribution):
         return GammaDistribution(shape=float(prior.shape + weights.sum()), rate=float(prior.rate + weights @ rows))
 
 
+@stored
 @declared
 class GammaDistribution(Distribution):
     """p(x) = rate^a x^(a - 1) exp(-rate x) / Gamma(a), x > 0, with a = ``shape``; a = 1 is the exponential.
@@ -430,6 +436,7 @@ class GammaDistribution(Distribution):
         return {"shape": a, "rate": a / centre}
 
 
+@stored
 @declared
 class BetaDistribution(Distribution):
     """Of shares: p(x) = x^(a - 1) (1 - x)^(b - 1) / B(a, b) from 0 to 1; a = b = 1 is uniform.

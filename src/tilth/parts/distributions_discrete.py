@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from tilth.params import declared, param
+from tilth.params import declared, param, stored
 from tilth.parts.distribution import Distribution, Floats, Number
 from tilth.parts.distributions import BetaDistribution, GammaDistribution
 
@@ -33,6 +33,7 @@ def _first_count(guess: Any, share_below: Callable[[Any], Any], q: Floats) -> Fl
     return np.where(share_below(k) < q, k + 1.0, k)
 
 
+@stored
 @declared
 class BernoulliDistribution(_Counted):
     """One trial: P(1) = p, P(0) = 1 - p. Maximum likelihood takes the share of ones; a beta prior is conjugate.
@@ -92,6 +93,7 @@ class BernoulliDistribution(_Counted):
         return BetaDistribution(a=prior.a + hits, b=prior.b + float(weights.sum()) - hits)
 
 
+@stored
 @declared
 class BinomialDistribution(_Counted):
     """Hits in n trials: P(k) = C(n, k) p^k (1 - p)^(n - k). ``fit`` keeps n; a beta prior of p is conjugate.
@@ -168,6 +170,7 @@ class BinomialDistribution(_Counted):
         return float(self.n)
 
 
+@stored
 @declared
 class PoissonDistribution(_Counted):
     """Counts of rare events: P(k) = rate^k e^-rate / k!. Maximum likelihood takes the mean; a gamma prior is conjugate.

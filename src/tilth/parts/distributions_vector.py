@@ -15,7 +15,7 @@ from tilth.data.kinds import Level, level_key, nominal
 from tilth.data.reading import read
 from tilth.data.schema import ColumnSpec
 from tilth.errors import KindError
-from tilth.params import Param, declared, param
+from tilth.params import Param, declared, param, stored
 from tilth.parts.distribution import Distribution, Floats
 from tilth.parts.distributions import concentrations
 from tilth.parts.distributions_discrete import BinomialDistribution
@@ -56,6 +56,7 @@ class _Shares(Distribution):
         return np.asarray(self.probabilities)
 
 
+@stored
 @declared
 class CategoricalDistribution(_Shares):
     """One of k levels: P(level i) = p_i. Maximum likelihood takes relative frequencies; a Dirichlet prior is conjugate.
@@ -169,6 +170,7 @@ def _level_array(levels: tuple[Level, ...]) -> NDArray[Any]:
     return np.array(levels) if same else np.array(levels, dtype=object)
 
 
+@stored
 @declared
 class MultinomialDistribution(_Shares):
     """Counts of k levels in n draws: P(x) = n! prod p_i^x_i / x_i!; one vector of counts per row.
@@ -253,6 +255,7 @@ class MultinomialDistribution(_Shares):
         return prior.updated(weights @ rows)
 
 
+@stored
 @declared
 class DirichletDistribution(Distribution):
     """Of lists of shares: p(x) = Gamma(sum a) prod x_i^(a_i - 1) / Gamma(a_i), x_i >= 0, sum x = 1.
@@ -349,6 +352,7 @@ class DirichletDistribution(Distribution):
         return {"concentration": concentrations(logs, mean * strength)}
 
 
+@stored
 @declared
 class MultivariateNormalDistribution(Distribution):
     """p(x) = exp(-(x - m)' S^-1 (x - m) / 2) / sqrt((2 pi)^d det S), with location m and covariance S.

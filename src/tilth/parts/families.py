@@ -26,9 +26,6 @@ Floats = NDArray[np.float64]
 class Family(Part):
     """Base of all families."""
 
-    #: A family follows from the loss, so that no file needs to hold it.
-    in_files: ClassVar[bool] = False
-
     #: Whether the dispersion is one by definition, instead of something to estimate.
     fixed: ClassVar[bool] = False
     name: ClassVar[str] = ""

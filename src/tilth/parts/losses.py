@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth import _core
-from tilth.params import declared, param
+from tilth.params import declared, param, stored
 from tilth.parts.part import Part
 from tilth.parts.pieces import Pieces
 
@@ -187,6 +187,7 @@ def quantile(values: Any, q: float, weight: Floats | None = None) -> float:
 # ------------------------------------------------------------------------------------------------------------ numbers
 
 
+@stored
 @declared
 class Squared(Loss):
     """L = (y - eta)^2 / 2; gradient -(y - eta), so that the negative gradient is the residual; hessian 1.
@@ -224,6 +225,7 @@ class Squared(Loss):
         return sum_by(group, w * (y - eta), n_groups) / np.where(total > 0, total, 1.0)
 
 
+@stored
 @declared
 class Quantile(Loss):
     """Pinball: L = q (y - eta) where y > eta, else (1 - q) (eta - y); least at the q-quantile of y.
@@ -261,6 +263,7 @@ class Quantile(Loss):
         return _core.leaf_quantiles(y - eta, group, self.q, n_groups, weight)
 
 
+@stored
 @declared
 class Absolute(Loss):
     """L = |y - eta|; least at the median of y. The derivative -sign(y - eta) is not defined at 0; there 0 is given."""
@@ -293,6 +296,7 @@ class Absolute(Loss):
         return _core.leaf_quantiles(y - eta, group, 0.5, n_groups, weight)
 
 
+@stored
 @declared
 class Huber(Loss):
     """L = r^2 / 2 where |r| <= delta, else delta (|r| - delta / 2), r = y - eta: squares in the middle, lines outside.
@@ -366,6 +370,7 @@ class _LogLink(Loss):
         return "needs a target that is not zero everywhere" if not np.any(y) else None
 
 
+@stored
 @declared
 class Poisson(_LogLink):
     """Counts: L = e^eta - y eta, the negative log-likelihood of a Poisson count less what does not depend on eta."""
@@ -387,6 +392,7 @@ class Poisson(_LogLink):
         return _log_ratio(*kept_rows(y, eta, weight, group), n_groups, lambda y, eta: (y, safe_exp(eta)))
 
 
+@stored
 @declared
 class Gamma(_LogLink):
     """Positive amounts whose spread grows with their mean: L = eta + y e^-eta."""
@@ -415,6 +421,7 @@ class Gamma(_LogLink):
         )
 
 
+@stored
 @declared
 class Tweedie(_LogLink):
     """Zeros and positive amounts: variance = mean^p, 1 < p < 2; L = y e^((1-p) eta) / (p-1) + e^((2-p) eta) / (2-p)."""
@@ -443,6 +450,7 @@ class Tweedie(_LogLink):
         return _log_ratio(*terms, n_groups, lambda y, eta: (y * safe_exp((1 - p) * eta), safe_exp((2 - p) * eta)))
 
 
+@stored
 @declared
 class PowerVariance(Tweedie):
     """The same cost outside 1 < p < 2: variance = mean^p for p = 0 (normal, log link) or p > 2 (3: inverse normal).
@@ -489,7 +497,6 @@ class CustomLoss(Loss):
     measure: Any = param(None, doc="Function of target and score that gives the loss of each row.")
     k: int = param(1, low=1, doc="Scores per row.")
 
-    in_files: ClassVar[bool] = False
     _longest: ClassVar[float] = np.inf
 
     @property

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.params import declared, param
+from tilth.params import declared, param, stored
 from tilth.parts.losses import Loss, Serves, quantile
 from tilth.parts.pieces import Pieces
 from tilth.parts.ranking import Groups, RankingLoss
@@ -40,6 +40,7 @@ class _Margin(Loss):
         return np.array([float(np.sign(share))])
 
 
+@stored
 @declared
 class Hinge(_Margin):
     """L = max(0, 1 - z eta): nothing beyond the margin, a straight line before it.
@@ -71,6 +72,7 @@ class Hinge(_Margin):
         return Pieces(np.ones(len(y)), 0.0, 1.0, sign=self._sign(y))
 
 
+@stored
 @declared
 class SquaredHinge(_Margin):
     """L = max(0, 1 - z eta)^2: smooth, and hard on rows far on the wrong side.
@@ -103,6 +105,7 @@ class SquaredHinge(_Margin):
         return Pieces(np.ones(len(y)), 0.0, np.inf, 0.5, sign=self._sign(y))
 
 
+@stored
 @declared
 class HardMargin(_Margin):
     """L = 0 where z eta >= 1, else infinity: every row must keep the margin. Without a solution, the classes overlap.
@@ -130,6 +133,7 @@ class HardMargin(_Margin):
         return Pieces(np.ones(len(y)), 0.0, np.inf, sign=self._sign(y))
 
 
+@stored
 @declared
 class PerceptronLoss(_Margin):
     """L = max(0, -z eta): only rows on the wrong side cost; a step along -gradient is the perceptron's z x.
@@ -167,6 +171,7 @@ class PerceptronLoss(_Margin):
 # ------------------------------------------------------------------------------------------------------------ numbers
 
 
+@stored
 @declared
 class EpsilonInsensitive(Loss):
     """L = max(0, |y - eta| - epsilon): errors inside a tube of this half-width cost nothing.
@@ -203,6 +208,7 @@ class EpsilonInsensitive(Loss):
         return Pieces(np.asarray(y, dtype=np.float64), -1.0, 1.0, 0.0, self.epsilon, sign=np.ones(len(y)))
 
 
+@stored
 @declared
 class SquaredEpsilonInsensitive(EpsilonInsensitive):
     """L = max(0, |y - eta| - epsilon)^2.
@@ -282,6 +288,7 @@ class _ManyClasses(Loss):
         return np.repeat(first + y, self.k - 1), (first[:, None] + others).ravel()
 
 
+@stored
 @declared
 class WestonWatkins(_ManyClasses):
     """L = sum over j != y of max(0, 1 + eta_j - eta_y): the true class must lead all by 1 (Weston, Watkins 1999).
@@ -306,6 +313,7 @@ class WestonWatkins(_ManyClasses):
         return Pieces(np.full(len(plus), self.margin), 0.0, 1.0, plus=plus, minus=minus)
 
 
+@stored
 @declared
 class CrammerSinger(_ManyClasses):
     """L = max(0, 1 + largest of the others - eta_y): only the nearest rival counts (Crammer, Singer 2001).
@@ -360,6 +368,7 @@ def ordered_pairs(y: Any, groups: Groups) -> tuple[NDArray[np.int64], NDArray[np
     return order[better].astype(np.int64), order[worse].astype(np.int64)
 
 
+@stored
 @declared
 class PairHinge(RankingLoss):
     """L = sum over pairs of one group with y_i > y_j of max(0, 1 - (eta_i - eta_j)): a better row must lead by 1.
@@ -400,6 +409,7 @@ class PairHinge(RankingLoss):
         return Pieces(np.ones(len(better)), 0.0, 1.0, plus=better, minus=worse)
 
 
+@stored
 @declared
 class OptionHinge(Loss):
     """L = sum over y_a > y_b of max(0, 1 - (eta_a - eta_b)) over the k options of a row, y [n, k] their grades.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from tilth.params import check_params, declared
 
@@ -11,9 +11,6 @@ from tilth.params import check_params, declared
 @declared
 class Part:
     """A value with declared parameters; two parts with equal parameters are equal."""
-
-    #: False for a part that holds a function of the user's: model files store no code.
-    in_files: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_params(self)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.params import declared, param
+from tilth.params import declared, param, stored
 from tilth.parts.part import Part
 
 Floats = NDArray[np.float64]
@@ -85,6 +85,7 @@ class Penalty(Part):
         return self
 
 
+@stored
 @declared
 class NoPenalty(Penalty):
     """penalty = 0."""
@@ -115,6 +116,7 @@ class NoPenalty(Penalty):
         return self
 
 
+@stored
 @declared
 class L2(Penalty):
     """penalty = lambda / 2 |w|^2: a Gaussian prior on the weights.
@@ -149,6 +151,7 @@ class L2(Penalty):
         return (0.0, self.strength, 0.0)
 
 
+@stored
 @declared
 class L1(Penalty):
     """penalty = lambda sum |w_j|: a Laplace prior; weights that do not pay become exactly zero.
@@ -181,6 +184,7 @@ class L1(Penalty):
         return (self.strength, 0.0, 0.0)
 
 
+@stored
 @declared
 class ElasticNet(Penalty):
     """penalty = lambda [ratio sum |w_j| + (1 - ratio) / 2 |w|^2]: zeros like L1, but columns that say the same share.
@@ -269,6 +273,7 @@ def _inside(top: Floats, bottom: Floats, v: Floats, low: float, high: float) -> 
     return np.asarray(np.clip(np.where(bottom > 0, top / safe, v), low, high))
 
 
+@stored
 @declared
 class MCP(_LevelsOff):
     """Minimax concave penalty: lambda |w| - w^2 / (2 gamma) up to |w| = gamma lambda, then gamma lambda^2 / 2.
@@ -299,6 +304,7 @@ class MCP(_LevelsOff):
         return (self.strength, 0.0, self.gamma)
 
 
+@stored
 @declared
 class SCAD(_LevelsOff):
     """Smoothly clipped absolute deviation: slope lambda up to |w| = lambda, falling to zero at a lambda, then flat.
@@ -333,6 +339,7 @@ class SCAD(_LevelsOff):
         return (self.strength, 0.0, self.a)
 
 
+@stored
 @declared
 class L0(Penalty):
     """penalty = lambda (number of weights that are not zero): what L1 stands in for.
@@ -368,6 +375,7 @@ class L0(Penalty):
 # ------------------------------------------------------------------------------------------------------------- groups
 
 
+@stored
 @declared
 class GroupLasso(Penalty):
     """penalty = lambda sum_g sqrt(size of g) |w_g|: the weights of a group are zero together or not at all.

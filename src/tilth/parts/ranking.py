@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth import _core
-from tilth.params import declared, param
+from tilth.params import declared, param, stored
 from tilth.parts.losses import Loss, Serves, sum_by
 
 Floats = NDArray[np.float64]
@@ -167,6 +167,7 @@ class RankingLoss(Loss):
         return float(np.average(values, weights=None if weight is None else weight[first]))
 
 
+@stored
 @declared
 class PairwiseLogistic(RankingLoss):
     """Every pair counts the same: sum over y_i > y_j of log(1 + e^-(eta_i - eta_j)) (RankNet)."""
@@ -182,6 +183,7 @@ class PairwiseLogistic(RankingLoss):
         return self._group_mean(np.array(found), weight)
 
 
+@stored
 @declared
 class LambdaRank(RankingLoss):
     """A pair counts as much as NDCG changes when the two swap places (LambdaMART; Burges 2010).

@@ -20,7 +20,7 @@ from scipy.special import ndtri
 from tilth.data.kinds import Kind
 from tilth.data.table import Column
 from tilth.data.weighted import mean_sd, quantile
-from tilth.params import declared, param
+from tilth.params import declared, param, stored
 from tilth.parts.column_pairs import Floats, Pair, Weight, counts_of, levels_of, numbers_of, one_way, pair_of
 from tilth.parts.information import entropy, log_of_base, mutual_information
 from tilth.parts.part import Part
@@ -97,6 +97,7 @@ class Relevance(Part):
         return column
 
 
+@stored
 @declared
 class SignalToNoise(Relevance):
     """|mean_1 - mean_0| / (sd_1 + sd_0) of a number in two classes; units cancel.
@@ -150,6 +151,7 @@ class SignalToNoise(Relevance):
         return top / low if low > 0 else (math.inf if top > 0 else 0.0)
 
 
+@stored
 @declared
 class MutualInformation(Relevance):
     """I = sum p(x, y) log [p(x, y) / p(x) p(y)], the integral for densities; 0 when independent. In bits by default.
@@ -212,6 +214,7 @@ class MutualInformation(Relevance):
         return float(found[0])
 
 
+@stored
 @declared
 class SymmetricUncertainty(Relevance):
     """2 I(x, y) / (H(x) + H(y)): mutual information from 0 to 1, fair to columns with many levels.
@@ -241,6 +244,7 @@ class SymmetricUncertainty(Relevance):
         return Column(column.name, Kind("nominal", tuple(range(int(codes.max(initial=0)) + 1))), codes)
 
 
+@stored
 @declared
 class ChiSquare(Relevance):
     """sum (observed - expected)^2 / expected of the table of levels and classes, with its p-value.
@@ -278,6 +282,7 @@ def _chi_squared(table: Floats) -> Test:
     return chi2_test("chi-squared", statistic, dof, math.sqrt(statistic / (total * (min(table.shape) - 1))), "V")
 
 
+@stored
 @declared
 class AnovaF(Relevance):
     """F = (between / (g - 1)) / (within / (n - g)): sums of squares of a number between and within g classes.
@@ -324,6 +329,7 @@ class AnovaF(Relevance):
         return _tested(chi2_test("C", spread, (found.groups - 1) * (k - 1)), statistic, "classes within levels")
 
 
+@stored
 @declared
 class Correlation(Relevance):
     """|r| = |cov(x, y)| / (sd(x) sd(y)), Pearson's, or Spearman's of the ranks; with the p-value of r = 0.
@@ -392,6 +398,7 @@ def _correlation(x: Floats, y: Floats, weight: Weight) -> float:
     return float(np.clip(np.average((x - mx) / sx * ((y - my) / sy), weights=w), -1.0, 1.0))
 
 
+@stored
 @declared
 class CFSMerit(Relevance):
     """Merit of a set of k columns: k r_cf / sqrt(k + k (k - 1) r_ff) (Hall 1999).

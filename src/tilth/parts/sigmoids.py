@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from tilth.params import declared, param
+from tilth.params import declared, param, stored
 from tilth.parts.losses import safe_exp
 from tilth.parts.part import Part
 
@@ -69,6 +69,7 @@ class Sigmoid(Part):
         raise NotImplementedError
 
 
+@stored
 @declared
 class TanhSigmoid(Sigmoid):
     """(e^x - e^-x) / (e^x + e^-x), from -1 to 1: the logistic function of 2x, stretched and centred at 0.
@@ -89,6 +90,7 @@ class TanhSigmoid(Sigmoid):
         return np.arctanh(y)
 
 
+@stored
 @declared
 class ArctanSigmoid(Sigmoid):
     """arctan(x), from -pi/2 to pi/2; for values from 0 to 1 see :class:`CauchySigmoid`, 1/2 + arctan(x) / pi."""
@@ -127,6 +129,7 @@ class UnitSigmoid(Sigmoid):
         return self._log_value(-x)
 
 
+@stored
 @declared
 class LogisticSigmoid(UnitSigmoid):
     """f = 1 / (1 + e^-x), with f' = f (1 - f), inverse the logit log(f / (1 - f)) and integral :func:`softplus`.
@@ -149,6 +152,7 @@ class LogisticSigmoid(UnitSigmoid):
         return special.log_expit(x)
 
 
+@stored
 @declared
 class GeneralisedLogisticSigmoid(UnitSigmoid):
     """f = (1 + e^-x)^-alpha: slow to leave 0 for alpha > 1, slow to reach 1 for alpha < 1; 1 is the logistic."""
@@ -176,6 +180,7 @@ class GeneralisedLogisticSigmoid(UnitSigmoid):
         return np.where((self.alpha + 1.0) * tail < 1e-8, far, _log1mexp(self._log_value(x)))
 
 
+@stored
 @declared
 class NormalSigmoid(UnitSigmoid):
     """Probit: the distribution function of a standard normal score."""
@@ -193,6 +198,7 @@ class NormalSigmoid(UnitSigmoid):
         return special.log_ndtr(x)
 
 
+@stored
 @declared
 class StudentTSigmoid(UnitSigmoid):
     """The distribution function of Student's t: heavier tails than probit, so odd rows pull less; df = 1 is cauchit."""
@@ -230,6 +236,7 @@ class StudentTSigmoid(UnitSigmoid):
         return half * log_t + 0.5 * np.log1p(odds) - math.log(self.df) - special.betaln(half, 0.5) + np.log(series)
 
 
+@stored
 @declared
 class CauchySigmoid(UnitSigmoid):
     """Cauchit: 1/2 + arctan(x) / pi, the arctangent brought to values from 0 to 1; very heavy tails."""
@@ -248,6 +255,7 @@ class CauchySigmoid(UnitSigmoid):
         return np.where(x < 0, np.log(self._value(x)), np.log1p(-self._value(-x)))
 
 
+@stored
 @declared
 class ComplementaryLogLogSigmoid(UnitSigmoid):
     """f = 1 - exp(-e^x): the chance of at least one event where e^x are expected; reaches 1 faster than it leaves 0."""

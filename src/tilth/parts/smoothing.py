@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.data.kinds import Level, level_key
-from tilth.params import declared, param
+from tilth.params import declared, param, stored
 from tilth.parts.part import Part
 
 Floats = NDArray[np.float64]
@@ -31,6 +31,7 @@ def _shares(counts: Floats) -> Floats:
     return np.where(total > 0, counts / np.where(total > 0, total, 1.0), 1.0 / n_levels)
 
 
+@stored
 @declared
 class Laplace(Smoothing):
     """Add-alpha: (count + alpha) / (class count + alpha V), V the number of levels; alpha = 0 is maximum likelihood.
@@ -46,6 +47,7 @@ class Laplace(Smoothing):
         return _shares(counts + self.alpha) if self.alpha > 0 else _shares(counts)
 
 
+@stored
 @declared
 class Epsilon(Smoothing):
     """Only zeros are replaced, by epsilon < 1/N; every other estimate stays the relative frequency.
@@ -67,6 +69,7 @@ class Epsilon(Smoothing):
         return np.where(shares == 0, small, shares)
 
 
+@stored
 @declared
 class MEstimate(Smoothing):
     """(count + m p) / (class count + m) with a prior p of each level, 1/V unless given; m = V, p = 1/V is Laplace."""

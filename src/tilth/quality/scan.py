@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from tilth.quality.column import ColumnView
+from tilth.stats.folds import fold_of_rows
 
 BINS = 32
 FOLDS = 5
@@ -55,7 +56,7 @@ def binned(column: ColumnView, limit: int = BINS) -> Bins:
 
 def folds_of(n_rows: int) -> Longs:
     """A fold per row, equal sizes, fixed seed."""
-    return np.random.default_rng(0).permutation(n_rows) % FOLDS
+    return fold_of_rows(n_rows, FOLDS) if n_rows >= FOLDS else np.arange(n_rows)
 
 
 def log_prior(y: Longs, n_classes: int, fold: Longs) -> Floats:

@@ -17,6 +17,8 @@ from tilth.quality.column import ColumnView
 from tilth.quality.finding import Finding, listed, plain
 from tilth.quality.scan import area
 from tilth.quality.view import View, view_of
+from tilth.stats.folds import fold_of_rows, pairs_of
+from tilth.stats.hypothesis import holm
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,7 +118,7 @@ def compare_views(reference: View, new: View) -> Shift:
     shared = [n for n in before if n in after]
     rows = [_compare(before[n], after[n]) for n in shared if before[n].spec.role == "feature"]
     columns = pd.DataFrame(rows, columns=_FIELDS)
-    columns["p_adjusted"] = _holm(columns["p_value"].to_numpy(dtype=float))
+    columns["p_adjusted"] = holm(columns["p_value"].to_numpy(dtype=float))
     columns["shifted"] = (columns["p_adjusted"] < LEVEL) & (columns["psi"] >= SHIFT_INDEX)
     used = [str(n) for n in columns["column"]]
     auc, p = _classifier_test([before[n] for n in used], [after[n] for n in used]) if used else (0.5, 1.0)
@@ -196,18 +198,10 @@ def stability_index(before: NDArray[Any], after: NDArray[Any]) -> float:
     return float(((q - p) * np.log(q / p)).sum())
 
 
-def _holm(p: Floats) -> Floats:
-    """P-values corrected for the number of columns (Holm's step-down)."""
-    order = np.argsort(p, kind="stable")
-    out = np.empty_like(p)
-    out[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
-    return out
-
-
 def _classifier_test(before: list[ColumnView], after: list[ColumnView]) -> tuple[float, float]:
     """Cross-fitted area of a classifier that tells the tables apart, and its one-sided p-value (normal law)."""
     from sklearn.ensemble import HistGradientBoostingClassifier
-    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+    from sklearn.model_selection import cross_val_predict
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     rng = np.random.default_rng(0)
@@ -223,7 +217,7 @@ def _classifier_test(before: list[ColumnView], after: list[ColumnView]) -> tuple
         return 0.5, 1.0
     y = np.repeat([0, 1], [n0, n1])
     model = HistGradientBoostingClassifier(max_iter=40, max_leaf_nodes=15, early_stopping=False, random_state=0)
-    cv = StratifiedKFold(3, shuffle=True, random_state=0)
+    cv = pairs_of(fold_of_rows(len(y), 3, classes=y))
     # Threads cost more than they give on so few rows, most of all on a busy machine.
     with threadpool_limits(1, user_api="openmp"):
         score = cross_val_predict(model, X, y, cv=cv, method="predict_proba")[:, 1]

@@ -7,13 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tilth import _core
-from tilth.base import Classifier
+from tilth.base.answers import Need, answers, says
 from tilth.data.kinds import level_key, plain_level
 from tilth.explain import RowExplanation, explain_rows
-from tilth.lifecycle.snapshot import entrance, probe
 from tilth.serve.refusal import Refusal
 from tilth.serve.schema import Fields, Rows
 
@@ -24,10 +21,10 @@ REASONS = 5
 
 
 class Answerer:
-    """A fitted model as a server asks it. What the model can say is found out once, on rows made from its schema."""
+    """A fitted model as a server asks it: everything it says, from one conversion of the rows."""
 
     def __init__(self, model: Any, fields: Fields, background: Any = None) -> None:
-        if not hasattr(model, "predict"):
+        if "prediction" not in says(model):
             raise ValueError(f"{type(model).__name__} cannot be served: it does not predict.")
         self.model = model
         self.name = type(model).__name__
@@ -36,36 +33,14 @@ class Answerer:
         self.classes = [plain_level(c) for c in getattr(model, "classes_", [])]
         self.keys = [level_key(c) for c in self.classes]
         self.level = float(getattr(model, "level", LEVEL))
-        # A model whose label and probabilities come from the same typed rows has them converted once for both.
-        cls = type(model)
-        self._together = (
-            isinstance(model, Classifier)
-            and cls.predict is Classifier.predict
-            and getattr(cls, "predict_proba", None) is Classifier.predict_proba
-        )
-        rows = self._probe()
-        self.probable = self._says("predict_proba", rows)
-        self.scored = not self.probable and self._says("decision_function", rows)
-        self.has_sets = self._says("predict_set", rows)
-        # The interval of a class coded as 0 and 1 says nothing that its probability does not.
-        self.has_intervals = not self.classes and self._says("predict_interval", rows, self.level)
-
-    def _probe(self) -> Any:
-        if self.fields.is_text:
-            return [self.fields.fields[0].example()]
-        first = entrance(self.model)
-        assert first is not None  # the fields come from it
-        return probe(first.schema_)
-
-    def _says(self, method: str, rows: Any, *arguments: Any) -> bool:
-        """Whether a method is there and has an answer; some refuse by how the model was fitted."""
-        if not hasattr(self.model, method):
-            return False
-        try:
-            getattr(self.model, method)(rows, *arguments)
-        except (ValueError, TypeError, AttributeError, NotImplementedError):
-            return False
-        return True
+        offered = says(model)
+        self.probable = "probabilities" in offered
+        self.scored = not self.probable and "scores" in offered
+        self.has_sets = "sets" in offered
+        self.has_intervals = "intervals" in offered
+        self.has_p_values = "p_values" in offered
+        need = {"probabilities": self.probable, "scores": self.scored}
+        self._need: list[Need] = [n for n in offered if need.get(n, n != "transformed")]
 
     @property
     def gives(self) -> list[str]:
@@ -75,6 +50,7 @@ class Answerer:
             "scores": self.scored,
             "set": self.has_sets,
             "interval": self.has_intervals,
+            "p_value": self.has_p_values,
         }
         return [name for name, there in have.items() if there]
 
@@ -83,46 +59,30 @@ class Answerer:
     def predict(self, rows: Rows) -> list[dict[str, Any]]:
         """One answer for each row."""
         parts: dict[str, list[Any]] = {}
-        shares, labels = self._classified(rows)
-        parts["prediction"] = _plain(labels)
-        if shares is not None:
-            parts["probabilities"] = [dict(zip(self.keys, row, strict=True)) for row in _plain(shares)]
+        outputs = asked(answers, self.model, rows.table, self._need, level=self.level)
+        parts["prediction"] = _plain(outputs.prediction)
+        if self.probable:
+            parts["probabilities"] = [dict(zip(self.keys, row, strict=True)) for row in _plain(outputs.probabilities)]
         if self.scored:
-            parts["scores"] = [self._score(row) for row in _plain(self._ask("decision_function", rows))]
+            parts["scores"] = [self._score(row) for row in _plain(outputs.scores)]
         if self.has_sets:
-            inside = np.asarray(self._ask("predict_set", rows), dtype=bool)
             parts["set"] = [
                 {"classes": [c for c, is_in in zip(self.classes, row, strict=True) if is_in], "level": self.level}
-                for row in inside.tolist()
+                for row in outputs.sets.tolist()
             ]
         if self.has_intervals:
-            ends = _ends(self._ask("predict_interval", rows, self.level))
-            parts["interval"] = [{"low": low, "high": high, "level": self.level} for low, high in _plain(ends)]
+            ends = _plain(outputs.intervals)
+            parts["interval"] = [{"low": low, "high": high, "level": self.level} for low, high in ends]
+        if self.has_p_values:
+            parts["p_value"] = _plain(outputs.p_values)
         warnings: list[list[dict[str, str]]] = [[] for _ in range(rows.n)]
         parts["warnings"] = warnings
         for note in rows.notes.told():
             warnings[note.row].append({"field": note.field, "code": note.code, "message": note.message})
         return [dict(zip(parts, row, strict=True)) for row in zip(*parts.values(), strict=True)]
 
-    def _classified(self, rows: Rows) -> tuple[Any, Any]:
-        """Probabilities where there are some, and predictions."""
-        if not self.probable:
-            return None, self._ask("predict", rows)
-        if self._together:
-            return asked(self._both, rows.table)
-        return self._ask("predict_proba", rows), self._ask("predict", rows)
-
-    def _both(self, table: Any) -> tuple[Any, Any]:
-        seen = self.model._rows(table)
-        shares = self.model.probabilities(seen)
-        own = type(self.model).choice is not Classifier.choice
-        return shares, self.model.classes_[self.model.choice(seen) if own else _core.row_argmax(shares)]
-
     def _score(self, row: Any) -> Any:
         return dict(zip(self.keys, row, strict=True)) if isinstance(row, list) and len(row) == len(self.keys) else row
-
-    def _ask(self, method: str, rows: Rows, *arguments: Any) -> Any:
-        return asked(getattr(self.model, method), rows.table, *arguments)
 
     def explain(self, rows: Rows) -> list[dict[str, Any]]:
         """Per row the terms of the answer: for every class a start and what each field adds to it; and in words."""
@@ -167,11 +127,6 @@ def asked(method: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
             return method(*arguments, **options)
     except ValueError as error:
         raise Refusal(422, "refused_by_model", str(error)[:1000]) from error
-
-
-def _ends(made: Any) -> NDArray[np.float64]:
-    """Low and high, n x 2, from a frame or an array."""
-    return np.asarray(made[["low", "high"]] if hasattr(made, "columns") else made, dtype=np.float64)
 
 
 def _plain(values: Any) -> list[Any]:

@@ -111,6 +111,7 @@ def _answers(classes: list[str], gives: list[str]) -> dict[str, Any]:
     parts: dict[str, Any] = {
         "probabilities": by_class,
         "scores": {},
+        "p_value": number,
         "set": {"type": "object", "properties": {"classes": {"type": "array"}, **level}},
         "interval": {"type": "object", "properties": {"low": number, "high": number, **level}},
     }

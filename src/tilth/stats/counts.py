@@ -10,9 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tilth import _core
+from tilth.params import stored
 from tilth.stats.inputs import (
     FloatArray,
     IndexArray,
+    are_offsets,
     as_codes,
     as_column,
     as_groups,
@@ -22,6 +24,7 @@ from tilth.stats.inputs import (
 from tilth.stats.statistic import Statistic, require_mergeable
 
 
+@stored
 @dataclass(slots=True, eq=False, repr=False)
 class Counts(Statistic):
     """Weight of each level in each class, for several nominal or ordinal columns at once.
@@ -97,7 +100,13 @@ class Counts(Statistic):
         bigger.table[: self.n_classes, known + shift] = self.table
         return bigger
 
+    def inconsistency(self) -> str:
+        """What does not fit together in values that came from a file; empty where all does."""
+        good = self.table.ndim == 2 and self.table.shape[0] and are_offsets(self.offsets, self.table.shape[1])
+        return "" if good else "the offsets do not fit the table"
 
+
+@stored
 @dataclass(slots=True, eq=False, repr=False)
 class ValueCounts(Statistic):
     """Every distinct value of one numeric column, in order, with its weight in each class.
@@ -164,3 +173,9 @@ class ValueCounts(Statistic):
         merged[np.searchsorted(union, self.values)] += self.counts
         merged[np.searchsorted(union, values)] += counts
         self.values, self.counts = union, merged
+
+    def inconsistency(self) -> str:
+        """What does not fit together in values that came from a file; empty where all does."""
+        k = self.counts.ndim == 2 and self.counts.shape[1]
+        good = k and self.values.ndim == 1 and len(self.counts) == len(self.values) and (np.diff(self.values) > 0).all()
+        return "" if good else "values and counts do not fit"

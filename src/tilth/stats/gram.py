@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from tilth.params import stored
 from tilth.stats.inputs import FloatArray, as_matrix, as_size, as_weight, column_list
 from tilth.stats.statistic import Statistic, require_mergeable
 
@@ -15,6 +16,7 @@ from tilth.stats.statistic import Statistic, require_mergeable
 _BLOCK_ROWS = 32_768
 
 
+@stored
 @dataclass(slots=True, eq=False, repr=False)
 class Gram(Statistic):
     """Weight, column means and centred cross products of rows without missing values.
@@ -94,6 +96,11 @@ class Gram(Statistic):
         r = np.clip(self.cross * unit[:, None] * unit[None, :], -1.0, 1.0)
         r[varies, varies] = 1.0
         return r
+
+    def inconsistency(self) -> str:
+        """What does not fit together in values that came from a file; empty where all does."""
+        good = self.mean.ndim == 1 and self.cross.shape == (self.mean.size, self.mean.size)
+        return "" if good else "mean and cross differ in shape"
 
 
 def _block(X: npt.NDArray[np.floating], weight: FloatArray | None) -> tuple[float, FloatArray, FloatArray]:

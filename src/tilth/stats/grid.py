@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -30,8 +30,6 @@ class GridCounts(Statistic):
     >>> counts.values, counts.counts, counts.missing
     (array([1., 2.]), array([1., 2.]), 1.0)
     """
-
-    in_files: ClassVar[bool] = False
 
     values: FloatArray
     counts: FloatArray

@@ -8,10 +8,12 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from tilth.params import stored
 from tilth.stats.inputs import FloatArray, as_column, as_groups, as_shares, as_size, as_weight
 from tilth.stats.statistic import Statistic, require_mergeable
 
 
+@stored
 @dataclass(slots=True, eq=False, repr=False)
 class Histogram(Statistic):
     """Weights of one numeric column between fixed edges, by class.
@@ -103,3 +105,12 @@ class Histogram(Statistic):
         knots = np.stack([reached[full] - weights[full], reached[full]], axis=1).ravel()
         places = np.stack([left[full], right[full]], axis=1).ravel()
         return np.asarray(np.interp(shares * reached[-1], knots, places))
+
+    def inconsistency(self) -> str:
+        """What does not fit together in values that came from a file; empty where all does."""
+        if self.edges.ndim != 1 or self.edges.size < 2 or not (np.diff(self.edges) > 0).all():
+            return "the edges do not rise"
+        k = self.below.size
+        good = k and self.below.shape == self.above.shape == self.missing.shape == (k,)
+        good = good and self.counts.shape == (k, self.edges.size - 1)
+        return "" if good else "edges and counts differ in shape"

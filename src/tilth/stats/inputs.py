@@ -109,3 +109,9 @@ def _check_matrix(matrix: npt.NDArray[np.number], n_columns: int, who: str) -> N
         raise ValueError(f"{who} needs a table of rows and columns (2-d), but was given {matrix.ndim}-d.")
     if matrix.shape[1] != n_columns:
         raise ValueError(f"{who} was made for {n_columns} columns, but was given {matrix.shape[1]}.")
+
+
+def are_offsets(values: IndexArray, last: int) -> bool:
+    """Whether places start at 0, never fall and end at ``last``."""
+    flat = values.ndim == 1 and values.size > 0
+    return bool(flat and values[0] == 0 and values[-1] == last and (np.diff(values) >= 0).all())

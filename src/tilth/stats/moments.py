@@ -9,10 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tilth import _core
+from tilth.params import stored
 from tilth.stats.inputs import FloatArray, as_groups, as_matrix, as_size, as_weight, column_list
 from tilth.stats.statistic import Statistic, require_mergeable
 
 
+@stored
 @dataclass(slots=True, eq=False, repr=False)
 class Moments(Statistic):
     """First two moments of each column in each group; missing values (NaN) are skipped cell by cell.
@@ -109,3 +111,8 @@ class Moments(Statistic):
         for name in ("weight", "mean", "m2"):
             getattr(bigger, name)[: self.n_groups] = getattr(self, name)
         return bigger
+
+    def inconsistency(self) -> str:
+        """What does not fit together in values that came from a file; empty where all does."""
+        good = self.weight.ndim == 2 and self.weight.shape == self.mean.shape == self.m2.shape and len(self.weight)
+        return "" if good else "weight, mean and m2 differ in shape"

@@ -8,10 +8,12 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from tilth.stats.inputs import FloatArray, IndexArray, as_column, as_shares, as_size
+from tilth.params import stored
+from tilth.stats.inputs import FloatArray, IndexArray, are_offsets, as_column, as_shares, as_size
 from tilth.stats.statistic import Statistic, require_mergeable
 
 
+@stored
 @dataclass(slots=True, eq=False, repr=False)
 class QuantileSketch(Statistic):
     """Mergeable quantile sketch: the compactors of Karnin, Lang and Liberty, made deterministic.
@@ -162,6 +164,19 @@ class QuantileSketch(Statistic):
         self.lowered = np.array(lowered, dtype=np.int64)
         self.count += count
         self.low, self.high = min(self.low, low), max(self.high, high)
+
+    def inconsistency(self) -> str:
+        """What does not fit together in values that came from a file; empty where all does."""
+        levels = self.starts.size - 1
+        good = (
+            self.items.ndim == self.starts.ndim == self.raised.ndim == self.lowered.ndim == 1
+            and self.size >= 2
+            and self.count >= 0
+            and 1 <= levels <= 62
+            and are_offsets(self.starts, self.items.size)
+            and self.raised.size == self.lowered.size <= levels
+        )
+        return "" if good else "its levels do not fit its items"
 
 
 def _level_weights(n_levels: int) -> IndexArray:

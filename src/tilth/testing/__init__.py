@@ -3,7 +3,7 @@
 ``for check in yield_checks(model): check(model)``
 """
 
-from tilth.testing.checks import yield_checks
 from tilth.testing.data import example
+from tilth.testing.kinds import excuses, yield_checks
 
-__all__ = ["example", "yield_checks"]
+__all__ = ["example", "excuses", "yield_checks"]

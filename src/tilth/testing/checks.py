@@ -1,12 +1,10 @@
-"""The common checks. Each takes an unfitted estimator; :func:`yield_checks` chooses those its declarations call for."""
+"""The common checks. Each takes an unfitted estimator; :mod:`tilth.testing.kinds` says which a model must pass."""
 
 from __future__ import annotations
 
-import dataclasses
+import copy
 import inspect
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -14,110 +12,14 @@ from sklearn.base import clone
 from sklearn.utils.validation import NotFittedError
 
 from tilth import _core
-from tilth.base import Classifier, Clusterer, Detector, Estimator, GenerativeClassifier, Learner, Regressor, Transformer
+from tilth.base import Classifier, Clusterer, Detector, Estimator, Regressor, Transformer
 from tilth.data.chunks import chunks
-from tilth.errors import DataWarning, TilthWarning
+from tilth.errors import DataWarning
 from tilth.params import params_of
 from tilth.parts.cuts import Conformal, Fixed
-from tilth.testing.data import KINDS, Example, example
-from tilth.testing.kinds import kind_of
-
-Check = Callable[[Estimator], None]
-
-
-def yield_checks(estimator: Estimator) -> Iterator[Check]:
-    """The checks for this estimator, minus those its class is excused from (each with a reason)."""
-    chosen: list[Check] = [check_declarations, check_parameters, check_clone_and_repr, check_unfitted]
-    on_tables = isinstance(estimator, Learner) and estimator.__sklearn_tags__().input_tags.two_d_array
-    if on_tables:
-        chosen += LEARNER_CHECKS
-        if type(estimator).fold == "once":
-            chosen += FOLD_CHECKS
-        if type(estimator).fold == "rounds":
-            chosen += ROUNDS_CHECKS
-    if isinstance(estimator, Classifier):
-        chosen += CLASSIFIER_CHECKS
-    if isinstance(estimator, GenerativeClassifier):
-        chosen += GENERATIVE_CHECKS
-    if isinstance(estimator, Clusterer):
-        chosen += CLUSTERER_CHECKS
-    if isinstance(estimator, Detector):
-        chosen += DETECTOR_CHECKS
-    if isinstance(estimator, Transformer) and on_tables:
-        chosen += TRANSFORMER_CHECKS
-    for check in chosen:
-        if check.__name__ not in type(estimator).excused:
-            yield check
-
-
-# ---------------------------------------------------------------------------------------------------------- helpers
-
-
-def data_for(model: Estimator, **options: Any) -> Example:
-    """An example this model can learn from."""
-    task = "regression" if isinstance(model, Regressor) else "classification"
-    options.setdefault("nonnegative", model.accepts.nonnegative)
-    made = example(task=task, **options)
-    if model.__sklearn_tags__().target_tags.positive_only:
-        made.y = made.y - made.y.min() + 1.0
-    return made
-
-
-def fitted(model: Estimator, data: Example, **more: Any) -> Any:
-    """A fitted copy; remarks about the data are not the point here."""
-    with quiet():
-        return clone(model).fit(data.X, data.y, **more)
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Silence tilth's remarks, and nothing else."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TilthWarning)
-        yield
-
-
-def answers(model: Any, X: Any) -> np.ndarray[Any, Any]:
-    """What the model says of rows, as numbers: probabilities, predictions, clusters, scores, transformed rows."""
-    with quiet():
-        return kind_of(model).numbers(model, X)
-
-
-def ask(model: Any, X: Any) -> Any:
-    """The answer as a user gets it."""
-    return kind_of(model).ask(model, X)
-
-
-def state_of(thing: Any) -> Any:
-    """All that a fitted model holds, down to the bytes of its arrays, to be compared."""
-    if isinstance(thing, np.ndarray):
-        return thing.dtype.str, thing.shape, thing.tolist() if thing.dtype == object else thing.tobytes()
-    if isinstance(thing, dict):
-        return {str(k): state_of(v) for k, v in thing.items()}
-    if isinstance(thing, (list, tuple)):
-        return [state_of(v) for v in thing]
-    if isinstance(thing, Estimator):
-        return state_of(vars(thing))
-    if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
-        return {f.name: state_of(getattr(thing, f.name)) for f in dataclasses.fields(thing)}
-    return repr(thing)
-
-
-def same(a: Any, b: Any, what: str, exact: bool = False) -> None:
-    """Require equal answers."""
-    np.testing.assert_allclose(a, b, rtol=0 if exact else 1e-9, atol=0 if exact else 1e-9, err_msg=what)
-
-
-def expect(error: type[Exception], words: str, call: Callable[[], Any]) -> None:
-    """Require an error whose sentence holds these words."""
-    try:
-        call()
-    except error as found:
-        if words not in str(found):
-            raise AssertionError(f"the error should say {words!r}; it says: {found}") from found
-        return
-    raise AssertionError(f"an error about {words!r} was expected")
-
+from tilth.testing.data import KINDS, Example
+from tilth.testing.kinds import answers, ask, data_for, fitted, rows_for
+from tilth.testing.support import expect, quiet, same, state_of
 
 # ----------------------------------------------------------------------------------------------------- declarations
 
@@ -268,23 +170,31 @@ def check_containers(model: Estimator) -> None:
 
 
 def check_weights(model: Estimator) -> None:
-    """A whole weight is a repeated row, a weight of zero a row that is not there."""
+    """Weights of one are no weights, a weight of zero is a row that is not there; by law a whole weight repeats."""
+    law = model.law_of_weights()
+    if law == "none":
+        return
     data = data_for(model, missing=True)
-    repeated = data.rows(np.repeat(np.arange(len(data.y)), data.weight.astype(int)))
-    weighted = fitted(model, data, sample_weight=data.weight)
-    same(answers(weighted, data.X), answers(fitted(model, repeated), data.X), "weights differ from repetition")
+    ones = fitted(model, data, sample_weight=np.ones(len(data.y)))
+    same(answers(ones, data.X), answers(fitted(model, data), data.X), "weights of one differ from no weights")
+    weighted = answers(fitted(model, data, sample_weight=data.weight), data.X)
+    kept = data.rows(np.flatnonzero(data.weight))
+    same(answers(fitted(model, kept, sample_weight=kept.weight), data.X), weighted, "rows of weight zero are learned")
+    if law == "repeat":
+        repeated = data.rows(np.repeat(np.arange(len(data.y)), data.weight.astype(int)))
+        same(answers(fitted(model, repeated), data.X), weighted, "weights differ from repetition")
 
 
 def check_purity(model: Estimator) -> None:
     """Predicting changes neither the model nor the table; fitting does not change the table."""
     data = data_for(model, missing=True)
-    copy = data.X.copy(deep=True)
+    untouched = copy.deepcopy(data.X)
     found = fitted(model, data)
     before = state_of(found)
     first = answers(found, data.X)
     same(answers(found, data.X), first, "a second call gives another answer", exact=True)
     assert state_of(found) == before, "an answer changed the model"
-    assert copy.equals(data.X), "the table was changed"
+    assert state_of(untouched) == state_of(data.X), "the table was changed"
 
 
 def check_failed_fit(model: Estimator) -> None:
@@ -300,7 +210,7 @@ def check_failed_fit(model: Estimator) -> None:
 
 def check_threads(model: Estimator) -> None:
     """The same bits on one thread and on two."""
-    data = data_for(model, n=30_000, kinds=("numeric", "nominal"))
+    data = data_for(model, n=rows_for(model, 20_000), kinds=("numeric", "nominal"))
     try:
         _core.set_threads(1)
         one = answers(fitted(model, data), data.X)
@@ -444,7 +354,7 @@ def check_fold_backends(model: Estimator) -> None:
 
 def check_probabilities(model: Estimator) -> None:
     """Rows sum to one, and predict is the class of the largest probability; a model may give scores instead."""
-    if not hasattr(model, "predict_proba"):
+    if "probabilities" not in model.says():
         return
     data = data_for(model, missing=True)
     found = fitted(model, data)
@@ -548,16 +458,3 @@ def check_cuts(model: Estimator) -> None:
         assert ((values > 0) & (values <= 1)).all()
         assert ((values <= 0.1) >= (promised.predict(data.X) == -1)).all()
         assert (clone(model).set_params(threshold=Fixed(at=1e9)).fit_predict(data.X) == 1).all()
-
-
-LEARNER_CHECKS: list[Check] = [
-    check_kinds, check_learned, check_column_names, check_unseen_level, check_containers, check_weights, check_purity,
-    check_failed_fit, check_threads, check_numeric_array, check_speaking, check_target_by_name, check_saving,
-]  # fmt: skip
-FOLD_CHECKS: list[Check] = [check_fold_law, check_fold_backends]
-ROUNDS_CHECKS: list[Check] = [check_rounds_law, check_fold_backends]
-CLASSIFIER_CHECKS: list[Check] = [check_probabilities, check_labels]
-GENERATIVE_CHECKS: list[Check] = [check_generative]
-CLUSTERER_CHECKS: list[Check] = [check_clusters]
-DETECTOR_CHECKS: list[Check] = [check_cuts]
-TRANSFORMER_CHECKS: list[Check] = [check_transform]

@@ -1,4 +1,4 @@
-"""Small tables with every kind of column, from a seed: what the common checks feed to a model."""
+"""Small tables with every kind of column, texts and images, from a seed: what the common checks feed to a model."""
 
 from __future__ import annotations
 
@@ -23,6 +23,10 @@ class Example:
     def rows(self, index: Any) -> Example:
         """Some of the rows."""
         return Example(self.X.iloc[index].reset_index(drop=True), self.y[index], self.weight[index], self.kinds)
+
+    def head(self, n: int) -> Any:
+        """The first rows of X."""
+        return self.X.head(n) if hasattr(self.X, "head") else self.X[:n]
 
 
 def example(
@@ -58,3 +62,28 @@ def example(
             X[name] = X[name].astype(object).where(~gone, None) if X[name].dtype == bool else X[name].where(~gone)
     y: Any = hidden * 2.0 + rng.normal(0, 0.5, n) if task == "regression" else np.array(["ant", "bee", "cat"])[hidden]
     return Example(X, y, rng.integers(0, 4, n).astype(np.float64))
+
+
+def texts(n: int = 120, *, missing: bool = False, seed: int = 0, **_: Any) -> Example:
+    """Short texts of a few words, some of them rare; a converter of texts takes no other option.
+
+    >>> texts(3).X
+    ['owl owl cat', 'ant bee owl', 'ant ant emu']
+    """
+    rng = np.random.default_rng(seed)
+    words = np.array(["ant", "bee", "cat", "dog", "emu", "Fox", "gnu", "owl"])
+    rows: list[Any] = [" ".join(words[rng.integers(0, len(words), 3)]) for _ in range(n)]
+    if missing:
+        rows[1] = None
+    return Example(rows, rng.integers(0, 2, n), rng.integers(0, 4, n).astype(np.float64))
+
+
+def images(n: int = 120, *, seed: int = 0, **_: Any) -> Example:
+    """Grey images of 3 x 4 pixels of 8 bits.
+
+    >>> images(5).X.shape
+    (5, 3, 4)
+    """
+    rng = np.random.default_rng(seed)
+    pixels = rng.integers(0, 256, (n, 3, 4)).astype(np.uint8)
+    return Example(pixels, rng.integers(0, 2, n), rng.integers(0, 4, n).astype(np.float64))

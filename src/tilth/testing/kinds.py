@@ -1,33 +1,67 @@
-"""What the common checks need to know of each kind of model: how to ask it, and what its answer is as numbers."""
+"""One row per kind of model: its example data, how it answers, and the checks it must pass."""
 
 from __future__ import annotations
 
+import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
-from tilth.base import Classifier, Clusterer, Density, Detector, Estimator, Predictor, Transformer
+from tilth.base import (
+    Classifier,
+    Clusterer,
+    Density,
+    Detector,
+    Estimator,
+    GenerativeClassifier,
+    Learner,
+    Predictor,
+    Transformer,
+)
+from tilth.base.answers import answers as all_answers
+from tilth.base.answers import says
+from tilth.testing.data import Example, example, images, texts
+from tilth.testing.support import quiet
+
+Check = Callable[[Estimator], None]
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of model: its base class, the method that answers new rows, and the answer as numbers."""
+    """A row of the table: which models it is about, the checks they get, and how those that answer are asked.
 
-    base: type[Estimator]
-    method: str
-    numbers: Callable[[Any, Any], NDArray[Any]]
+    A model is of several kinds at once, such as a classifier on tables that learns in one pass: it gets the checks of
+    all of them, and is asked as the first that has a ``method`` says. ``checks`` are functions of
+    :mod:`tilth.testing.checks`, by name.
+    """
 
-    def ask(self, model: Any, X: Any) -> Any:
-        """The answer as a user gets it."""
-        return getattr(model, self.method)(X)
+    includes: Callable[[Any], bool]
+    checks: tuple[str, ...] = ()
+    method: str = ""
+    numbers: Callable[[Any, Any], NDArray[Any]] | None = None
+    example: Callable[..., Example] = example
+
+
+def _is(base: type) -> Callable[[Any], bool]:
+    return lambda model: isinstance(model, base)
+
+
+def _on_tables(model: Any) -> bool:
+    return isinstance(model, Learner) and bool(model.__sklearn_tags__().input_tags.two_d_array)
+
+
+def _learns(fold: str) -> Callable[[Any], bool]:
+    return lambda model: _on_tables(model) and type(model).fold == fold
 
 
 def _of_classifier(model: Any, X: Any) -> NDArray[Any]:
-    return np.asarray(model.predict_proba(X) if hasattr(model, "predict_proba") else model.decision_function(X))
+    outputs = all_answers(model, X, ("probabilities" if "probabilities" in says(model) else "scores",))
+    return np.asarray(outputs.scores if outputs.probabilities is None else outputs.probabilities)
 
 
 def _of_transformer(model: Any, X: Any) -> NDArray[Any]:
@@ -48,17 +82,109 @@ def _numbers(column: NDArray[Any]) -> NDArray[Any]:
     return np.array([np.nan if v is None or v != v else float(zlib.crc32(str(v).encode())) for v in column.tolist()])
 
 
-#: The first that fits is the kind of a model.
+def _of_regression(*args: Any, **options: Any) -> Example:
+    return example(*args, task="regression", **options)
+
+
+def _tag(name: str) -> Callable[[Any], bool]:
+    """Converters of something that is no table."""
+    return lambda model: not _on_tables(model) and bool(getattr(model.__sklearn_tags__().input_tags, name))
+
+
+CONVERTER = ("check_learned", "check_purity", "check_saving", "check_transform")
 KINDS_OF_MODELS = (
-    Kind(Classifier, "predict", _of_classifier),
-    Kind(Predictor, "predict", lambda m, X: np.asarray(m.predict(X))),
-    Kind(Clusterer, "predict", lambda m, X: np.asarray(m.predict(X))),
-    Kind(Detector, "predict", lambda m, X: np.asarray(m.anomaly_score(X))),
-    Kind(Density, "score_samples", lambda m, X: np.asarray(m.score_samples(X))),
-    Kind(Transformer, "transform", _of_transformer),
-)
+    Kind(
+        _is(Estimator), ("check_declarations", "check_parameters", "check_clone_and_repr", "check_unfitted"),
+    ),
+    Kind(
+        _on_tables,
+        (
+            "check_kinds", "check_learned", "check_column_names", "check_unseen_level", "check_containers",
+            "check_weights", "check_purity", "check_failed_fit", "check_threads", "check_numeric_array",
+            "check_speaking", "check_target_by_name", "check_saving",
+        ),
+    ),
+    Kind(_learns("once"), ("check_fold_law", "check_fold_backends")),
+    Kind(_learns("rounds"), ("check_rounds_law", "check_fold_backends")),
+    Kind(_is(GenerativeClassifier), ("check_generative",)),
+    Kind(_is(Classifier), ("check_probabilities", "check_labels"), "predict", _of_classifier),
+    Kind(_is(Predictor), (), "predict", lambda m, X: np.asarray(m.predict(X)), _of_regression),
+    Kind(_is(Clusterer), ("check_clusters",), "predict", lambda m, X: np.asarray(m.predict(X))),
+    Kind(_is(Detector), ("check_cuts",), "predict", lambda m, X: np.asarray(m.anomaly_score(X))),
+    Kind(_is(Density), (), "score_samples", lambda m, X: np.asarray(m.score_samples(X))),
+    Kind(_tag("string"), CONVERTER, "transform", _of_transformer, texts),
+    Kind(_tag("three_d_array"), CONVERTER, "transform", _of_transformer, images),
+    Kind(_is(Transformer), ("check_transform",), "transform", _of_transformer),
+)  # fmt: skip
+
+#: Why a model that weighs rows by another law than repetition is excused from the checks of repetition.
+LAWS = {
+    "importance": "a weight says how much a row counts; a repeated row is a second row of a fold, a query or a pass",
+    "drawn": "rows are drawn before they are weighed: two equal rows may be drawn apart, one row may not",
+    "none": "fit does not weigh rows",
+}
+#: scikit-learn's checks of repetition.
+REPETITION = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
+
+
+def yield_checks(model: Estimator) -> Iterator[Check]:
+    """The checks for this estimator, minus those its class is excused from (each with a reason)."""
+    from tilth.testing import checks
+
+    names = [name for kind in KINDS_OF_MODELS if kind.includes(model) for name in kind.checks]
+    for name in dict.fromkeys(names):
+        if name not in type(model).excused:
+            yield getattr(checks, name)
+
+
+def excuses(model: Estimator) -> dict[str, str]:
+    """Checks that a model need not pass, scikit-learn's among them: what its class says, and its law of weights."""
+    law = LAWS.get(model.law_of_weights())
+    return {**(dict.fromkeys(REPETITION, law) if law else {}), **type(model).excused}
 
 
 def kind_of(model: Estimator) -> Kind:
-    """The kind of a model."""
-    return next(k for k in KINDS_OF_MODELS if isinstance(model, k.base))
+    """The row that says how a model is asked."""
+    return next(kind for kind in KINDS_OF_MODELS if kind.method and kind.includes(model))
+
+
+def data_for(model: Estimator, **options: Any) -> Example:
+    """An example this model can learn from."""
+    options.setdefault("nonnegative", model.accepts.nonnegative)
+    data = kind_of(model).example(**options)
+    if model.__sklearn_tags__().target_tags.positive_only:
+        data.y = data.y - data.y.min() + 1.0
+    return data
+
+
+def rows_for(model: Estimator, most: int) -> int:
+    """As many rows as cost what ``most`` rows cost a model that is linear in them, by the declared complexity.
+
+    A model of models that are fitted many times gets fewer: those inside have checks of their own.
+    """
+    cost = model.complexity()
+    words = f"{cost.fit} {cost.memory}"
+    powers = [float(p) for p in re.findall(r"\bn(?: \+ p\))?\^(\d+(?:\.\d+)?)", words)]
+    power = max([1.0, *powers, *([2.0] if "pairs" in words else [])])
+    if re.search(r"\bfits?\b|cost of the model", words):
+        power = max(power, 1.5)
+    return max(150, round(most ** (1 / power)))
+
+
+def fitted(model: Estimator, data: Example, **more: Any) -> Any:
+    """A fitted copy; remarks about the data are not the point here."""
+    with quiet():
+        return clone(model).fit(data.X, data.y, **more)
+
+
+def answers(model: Any, X: Any) -> NDArray[Any]:
+    """What the model says of rows, as numbers: probabilities, predictions, clusters, scores, transformed rows."""
+    numbers = kind_of(model).numbers
+    assert numbers is not None
+    with quiet():
+        return numbers(model, X)
+
+
+def ask(model: Any, X: Any) -> Any:
+    """The answer as a user gets it."""
+    return getattr(model, kind_of(model).method)(X)

@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeRegressor as PeerRegressor
 from tests.engines.tree.reference_grow import reference_grow, reference_values
 from tilth.data.kinds import Kind
 from tilth.data.table import Column, Table, numeric_table
-from tilth.engines.tree.choose_alpha import choose_alpha, deal_folds
+from tilth.engines.tree.choose_alpha import choose_alpha
 from tilth.engines.tree.grow import Goal, Growth
 from tilth.engines.tree.pessimistic import expected_errors
 from tilth.engines.tree.prune import (
@@ -24,6 +24,7 @@ from tilth.engines.tree.prune import (
 )
 from tilth.engines.tree.reshape import collapse
 from tilth.engines.tree.trees import LEAF, Trees
+from tilth.stats.folds import fold_of_rows
 
 
 def noisy(n=120, seed=0, flip=0.15):
@@ -271,14 +272,6 @@ def test_few_rows_and_little_gain():
 # ---------------------------------------------------------------------------------------------------- cross-validation
 
 
-def test_folds_are_dealt_evenly_within_classes():
-    codes = np.array([0] * 20 + [1] * 10)
-    fold = deal_folds(codes, 30, 5, 0)
-    assert np.bincount(fold).tolist() == [6] * 5
-    assert np.bincount(fold[codes == 1]).tolist() == [2] * 5
-    assert (deal_folds(codes, 30, 5, 0) == fold).all()
-
-
 @pytest.mark.parametrize("is_class", [True, False])
 def test_the_price_of_a_leaf_by_cross_validation(is_class):
     rng = np.random.default_rng(0)
@@ -297,7 +290,7 @@ def test_the_price_of_a_leaf_by_cross_validation(is_class):
     choice = choose_alpha(path, grow, table, y, None, is_class=is_class, folds=5)
     assert path.leaves[choice.chosen] == 2
     # The errors that were reported are those of the pruned trees of the folds.
-    fold = deal_folds(y if is_class else None, 60, 5, 0)
+    fold = fold_of_rows(60, 5, classes=y if is_class else None)
     beta = np.sqrt(path.alphas[choice.chosen] * path.alphas[choice.chosen + 1])
     errors = 0.0
     for i in range(5):

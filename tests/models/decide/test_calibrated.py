@@ -18,10 +18,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC as SkLinearSVC
 
 from tilth import GaussianNB, LinearSVC, LogisticRegression, load
-from tilth.engines.tree.choose_alpha import deal_folds
 from tilth.lifecycle.save import save
 from tilth.models.decide.calibrated import CalibratedClassifier
 from tilth.parts.calibrators import METHODS, apply_map, fit_map, log_odds, odds_floor, recalibration, reliability
+from tilth.stats.folds import fold_of_rows
 
 
 def doubled(n: int, seed: int):
@@ -163,7 +163,7 @@ def test_the_same_folds_give_scikit_learns_probabilities(method, inner):
     X, y = load_breast_cancer(return_X_y=True)
     X = StandardScaler().fit_transform(X)[:, :6]
     ours = CalibratedClassifier(estimator=inner, method=method, folds=4).fit(X, y)
-    part = deal_folds(np.unique(y, return_inverse=True)[1], len(y), 4, ours._seed())
+    part = fold_of_rows(len(y), 4, classes=y, seed=ours._seed())
     peer = CalibratedClassifierCV(inner, method=method, cv=PredefinedSplit(part), ensemble=False).fit(X, y)
     np.testing.assert_allclose(ours.predict_proba(X), peer.predict_proba(X), atol=2e-3)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,8 +49,6 @@ def nearest(X: Any, centres: Floats) -> tuple[Ints, Floats]:
 @dataclass(slots=True, eq=False, repr=False)
 class ClusterSums(Statistic):
     """Of every cluster its weight and the sum of its rows, and the inertia: weighted squared distances to centres."""
-
-    in_files: ClassVar[bool] = False
 
     centres: Floats
     weight: Floats
@@ -111,8 +109,6 @@ class RowPool(Statistic):
     The hash depends on the row and the seed alone, so the sample is the same however the rows come in parts, in which
     order, and whether a row is given twice or has a weight of 2.
     """
-
-    in_files: ClassVar[bool] = False
 
     seed: int
     hashes: NDArray[np.uint64]

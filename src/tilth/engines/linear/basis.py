@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tilth.data.formula import Formula
 from tilth.data.table import Table
 from tilth.engines.linear.design import DenseDesign, Design, OneHotDesign, Terms
+from tilth.params import stored
 
 Floats = NDArray[np.float64]
 
@@ -57,6 +58,7 @@ def orthogonal_powers(x: Floats, H: Floats) -> Floats:
     return known[:, 1:]
 
 
+@stored
 @dataclass(frozen=True)
 class PowerTerms(Terms):
     """Products of powers of the numeric columns, or of the polynomials that :func:`recurrence` makes of each."""
@@ -109,6 +111,7 @@ class PowerTerms(Terms):
         return np.vander(x, int(self.exponents[:, j].max(initial=0)) + 1, increasing=True)[:, 1:]
 
 
+@stored
 @dataclass(frozen=True)
 class FormulaTerms(Terms):
     """Functions of the numeric columns, written as formulas."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +32,6 @@ Weigh = Callable[[Any, Floats | None], Floats | None]
 @dataclass(slots=True, eq=False, repr=False)
 class Opening(Statistic):
     """What must be known before the first step: weight of the rows, sum of the target (by class), sums of the terms."""
-
-    in_files: ClassVar[bool] = False
 
     weight: float
     target: Floats

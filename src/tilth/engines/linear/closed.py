@@ -12,7 +12,7 @@ from tilth.engines.linear.normal import TRUSTED, NormalEquations, Solved
 from tilth.engines.linear.problem import Problem, Solution, Weights
 from tilth.engines.linear.solver import Solver
 from tilth.engines.optimise.outcome import Outcome
-from tilth.params import declared
+from tilth.params import declared, stored
 from tilth.parts.losses import Squared
 from tilth.parts.penalties import L2, NoPenalty, Penalty
 
@@ -27,6 +27,7 @@ CHOLESKY = "Cholesky of the cross products"
 _EPS = float(np.finfo(np.float64).eps)
 
 
+@stored
 @declared
 class ClosedForm(Solver):
     """The normal equations, where they can be trusted.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +31,6 @@ class Curve(Statistic):
     ``sums`` [pairs, p] = sum w h_ab (x - m), ``totals`` [pairs] = sum w h_ab, all about ``middle`` m. Without a hessian
     these have no pairs.
     """
-
-    in_files: ClassVar[bool] = False
 
     weight: float
     value: float

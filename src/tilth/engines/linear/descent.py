@@ -15,7 +15,7 @@ from tilth.engines.linear.solver import Solver
 from tilth.engines.optimise.descent import gradient_descent
 from tilth.engines.optimise.trace import Descent as Found
 from tilth.errors import ModelWarning
-from tilth.params import declared, param
+from tilth.params import declared, param, stored
 
 Floats = NDArray[np.float64]
 
@@ -25,6 +25,7 @@ _PATIENCE = 200
 _MOST_PARTIALS = 200
 
 
+@stored
 @declared
 class Descent(Solver):
     """w <- w - rate dJ/dw, all partial derivatives at once, until they are near zero.

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from tilth import _core
 from tilth.data.kinds import level_key
 from tilth.data.table import Table
+from tilth.params import stored
 
 Floats = NDArray[np.float64]
 
@@ -253,6 +254,7 @@ class SparseDesign:
         return np.asarray(self.rows.toarray(), dtype=np.float64)
 
 
+@stored
 @dataclass(frozen=True)
 class Terms:
     """Which columns the weights belong to: numbers, then one 0/1 column per level of each nominal column.

@@ -12,7 +12,7 @@ from tilth.engines.linear.design import DenseDesign, Design, SparseDesign
 from tilth.engines.linear.problem import Problem, Solution, Weights
 from tilth.engines.linear.solver import Solver
 from tilth.engines.optimise.outcome import Outcome
-from tilth.params import declared, param
+from tilth.params import declared, param, stored
 from tilth.parts.penalties import L2
 from tilth.parts.pieces import Pieces
 
@@ -29,6 +29,7 @@ def row_access(design: Design) -> Any:
     return rows.indptr, rows.indices, np.ascontiguousarray(rows.data, dtype=np.float64), int(rows.shape[1])
 
 
+@stored
 @declared
 class DualCoordinate(Solver):
     """Each row has a dual variable u; w = sum_i v_i u_i z_i x_i / lambda. One u after the other goes to its best value.

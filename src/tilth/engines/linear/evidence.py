@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tilth.engines.linear.design import DenseDesign, Design
 from tilth.engines.linear.normal import NormalEquations, Solved
 from tilth.engines.linear.problem import Problem, Weights
+from tilth.params import stored
 from tilth.parts.families import Family, NormalFamily
 from tilth.stats.gram import Gram
 
@@ -46,6 +47,7 @@ def blocks(design: Design) -> Iterator[tuple[slice, Floats]]:
             yield rows, design.take(np.arange(rows.start, rows.stop)).dense()
 
 
+@stored
 @dataclass(frozen=True)
 class Evidence:
     """Facts of a fit by maximum likelihood.

@@ -17,7 +17,7 @@ from tilth.engines.linear.newton import balanced, largest_of_slopes, objective, 
 from tilth.engines.linear.problem import Problem, Solution, Weights
 from tilth.engines.linear.solver import Solver
 from tilth.engines.optimise.outcome import Outcome
-from tilth.params import declared, param
+from tilth.params import declared, param, stored
 from tilth.parts.class_losses import Softmax
 from tilth.parts.penalties import Penalty
 
@@ -30,6 +30,7 @@ MEMORY = 12
 _EPS = float(np.finfo(np.float64).eps)
 
 
+@stored
 @declared
 class LBFGS(Solver):
     """Quasi-Newton steps from the last few gradients.

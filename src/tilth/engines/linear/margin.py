@@ -25,7 +25,7 @@ from tilth.engines.linear.problem import Problem, Solution, Weights
 from tilth.engines.linear.program import suits_program
 from tilth.engines.linear.solver import Solver
 from tilth.engines.optimise.outcome import Outcome
-from tilth.params import declared, param
+from tilth.params import declared, param, stored
 from tilth.parts.penalties import L1, L2, NoPenalty
 from tilth.parts.pieces import Pieces
 
@@ -51,6 +51,7 @@ _WATCHED = ("step", "width", "cost", "gap", "slope")
 _ROUNDING = 1e-8
 
 
+@stored
 @declared
 class MarginNewton(Solver):
     """Newton steps on smoothed corners, and rounds that bring the corners back.

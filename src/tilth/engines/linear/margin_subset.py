@@ -12,13 +12,14 @@ from tilth.engines.linear.problem import Problem, Solution, Weights
 from tilth.engines.linear.program import LinearProgram, straight, suits_program
 from tilth.engines.linear.solver import Solver
 from tilth.engines.optimise.outcome import Outcome
-from tilth.params import declared, param
+from tilth.params import declared, param, stored
 from tilth.parts.penalties import L0, NoPenalty
 
 #: Columns that the search takes at most.
 MOST_COLUMNS = 15
 
 
+@stored
 @declared
 class MarginSubsets(Solver):
     """Every subset of the columns is fitted, or ruled out: the loss of a set is never above that of its parts.

@@ -15,7 +15,7 @@ from tilth.engines.linear.design import DenseDesign, SparseDesign
 from tilth.engines.linear.problem import Problem, Solution, Weights
 from tilth.engines.linear.solver import Solver
 from tilth.engines.optimise.outcome import Outcome
-from tilth.params import declared, param
+from tilth.params import declared, param, stored
 from tilth.parts.class_losses import Softmax
 from tilth.parts.penalties import L2, NoPenalty, Penalty
 
@@ -32,6 +32,7 @@ _FLAT = 1e-13
 _EPS = float(np.finfo(np.float64).eps)
 
 
+@stored
 @declared
 class Newton(Solver):
     """Newton steps with a line search; the hessian is factored by Cholesky.

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.engines.linear.design import Design, largest_of, middle_of
+from tilth.params import stored
 from tilth.stats.gram import Gram
 from tilth.stats.statistic import Statistic
 
@@ -38,6 +39,7 @@ class Solved:
     dependent: tuple[int, ...] = ()
 
 
+@stored
 @dataclass(slots=True, eq=False, repr=False)
 class NormalEquations(Statistic):
     """Cross products of terms and targets.
@@ -226,6 +228,11 @@ class NormalEquations(Statistic):
             slopes = (products[:p, :p] @ coef - products[:p, p:]) / self.gram.weight
             slopes += strength * self.scale[:p, None] ** 2 * coef
             return float(np.abs(slopes).max(initial=0.0))
+
+    def inconsistency(self) -> str:
+        """What does not fit together in values that came from a file; empty where all does."""
+        good = self.scale.shape == self.gram.mean.shape and 0 <= self.n_terms < self.scale.size
+        return "" if good and (self.scale > 0).all() else "terms, targets and cross products do not fit"
 
 
 def _about_means(design: Design, targets: Floats, weight: Floats | None) -> tuple[Gram, Floats]:

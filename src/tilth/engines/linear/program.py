@@ -11,7 +11,7 @@ from tilth.engines.linear.design import Design, SparseDesign
 from tilth.engines.linear.problem import Problem, Solution, Weights
 from tilth.engines.linear.solver import Solver
 from tilth.engines.optimise.outcome import Outcome
-from tilth.params import declared
+from tilth.params import declared, stored
 from tilth.parts.penalties import L1, NoPenalty
 from tilth.parts.pieces import Pieces
 
@@ -34,6 +34,7 @@ def suits_program(problem: Problem) -> bool:
     return straight(problem) and isinstance(problem.penalty, (NoPenalty, L1)) and shaped
 
 
+@stored
 @declared
 class LinearProgram(Solver):
     """min sum v (high p + |low| n) + lambda |w|_1 with p - n + d = offset - score, p, n >= 0, |d| <= dead.

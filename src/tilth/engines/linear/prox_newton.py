@@ -15,7 +15,7 @@ from tilth.engines.linear.problem import Problem, Solution, Weights
 from tilth.engines.linear.solver import Solver
 from tilth.engines.linear.working_set import WorkingSet
 from tilth.engines.optimise.outcome import Outcome
-from tilth.params import declared
+from tilth.params import declared, stored
 from tilth.parts.losses import Squared
 from tilth.parts.penalties import NoPenalty, Penalty
 
@@ -29,6 +29,7 @@ MOST_KEPT_SPARSE, MOST_FRESH_SPARSE = 1000, 150
 MOST_EPOCHS = 10_000
 
 
+@stored
 @declared
 class ProxNewton(Solver):
     """Newton steps whose model keeps the penalty as it is.

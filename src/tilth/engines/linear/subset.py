@@ -12,7 +12,7 @@ from tilth import _core
 from tilth.engines.linear.problem import Problem, Solution, Weights
 from tilth.engines.linear.solver import Solver
 from tilth.engines.optimise.outcome import Outcome
-from tilth.params import declared, param
+from tilth.params import declared, param, stored
 from tilth.parts.losses import Squared
 from tilth.parts.penalties import L0
 
@@ -83,6 +83,7 @@ def refit(problem: Problem, columns: tuple[int, ...]) -> Weights:
     return Weights(coef, np.asarray(centre - float(middle @ coef[list(columns)])))
 
 
+@stored
 @declared
 class AllSubsets(Solver):
     """Every subset is weighed or ruled out: the global optimum of squared loss with an L0 penalty."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tilth import _core
 from tilth.data.kinds import Kind
 from tilth.data.table import Table
+from tilth.params import stored
 from tilth.parts.smoothing import Smoothing
 from tilth.stats.counts import Counts
 from tilth.stats.moments import Moments
@@ -24,6 +25,7 @@ from tilth.stats.statistic import Statistic, require_mergeable
 Floats = NDArray[np.float64]
 
 
+@stored
 @dataclass(slots=True, eq=False, repr=False)
 class ProductStatistic(Statistic):
     """Weight of each class, counts of levels and moments of numbers within it."""
@@ -60,6 +62,11 @@ class ProductStatistic(Statistic):
         """The same counts with room for more levels."""
         return ProductStatistic(self.weight, self.counts.grow(len(self.weight), sizes), self.moments)
 
+    def inconsistency(self) -> str:
+        """What does not fit together in values that came from a file; empty where all does."""
+        good = self.weight.ndim == 1 and self.counts.n_classes == self.moments.n_groups == self.weight.size
+        return "" if good else "weight, counts and moments are of different classes"
+
 
 def _refuse_huge(table: Table) -> None:
     """Name the column whose numbers have squares beyond the range of a float."""
@@ -72,6 +79,7 @@ def _refuse_huge(table: Table) -> None:
             )
 
 
+@stored
 @dataclass
 class Product:
     """Fitted densities: ``mean`` and ``variance`` [k, p], ``log_prob`` [levels of all columns, k] cut by ``offsets``.

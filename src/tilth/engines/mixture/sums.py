@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from tilth import _core
 from tilth.data.table import Table
+from tilth.params import stored
 from tilth.stats.statistic import Statistic, require_mergeable
 
 Floats = NDArray[np.float64]
 
 
+@stored
 @dataclass(slots=True, eq=False, repr=False)
 class ClassSums(Statistic):
     """Weight of each class [k] and the weighted sum of each column within it [k, p].
@@ -52,6 +54,12 @@ class ClassSums(Statistic):
         self.weight += other.weight
         self.sums += other.sums
         return self
+
+    def inconsistency(self) -> str:
+        """What does not fit together in values that came from a file; empty where all does."""
+        k = self.weight.size
+        good = self.weight.ndim == 1 and k and self.sums.ndim == 2 and len(self.sums) == k
+        return "" if good else "weight and sums differ in shape"
 
 
 def linear_scores(rows: Any, coef: Floats, binarize: float | None = None) -> Floats:

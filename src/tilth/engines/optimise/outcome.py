@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.errors import warn_model
+from tilth.params import stored
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
+@stored
 @dataclass(frozen=True)
 class Outcome:
     """Facts of a finished optimisation.

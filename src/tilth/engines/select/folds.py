@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.intp]
-Floats = NDArray[np.float64]
-Folds = list[tuple[Ints, Ints]]
+from tilth.stats.folds import Ints, Pair, fold_of_rows, holdout, pairs_from, pairs_of
+
+Folds = list[Pair]
 
 
 def inner_folds(
@@ -34,72 +34,35 @@ def inner_folds(
     [[1, 2], [0, 3]]
     """
     n = len(y)
+    kept = {"classes": y if classes else None, "groups": groups, "seed": seed}
     if isinstance(cv, (int, float, np.number)) and not isinstance(cv, bool):
-        cv = (
-            _one_set(y, float(cv), classes, groups, seed)
-            if 0 < cv < 1
-            else _k_folds(cv, y, classes, groups, seed, owner)
+        if n < 2:
+            raise ValueError(f"{owner}: n_samples={n} is too few: rows to fit and rows to score are needed.")
+        if 0 < cv < 1:
+            return [holdout(n, float(cv), **kept)]
+        if cv != int(cv) or cv < 2:
+            raise ValueError(f"{owner}: cv must be a whole number of folds from 2, or a share below 1; got {cv!r}.")
+        count = min(int(cv), n)
+        present = count if groups is None else len(np.unique(groups))
+        if present < count:
+            raise ValueError(f"{owner}: {count} folds need as many groups; there are {present}. Lower cv.")
+        return pairs_of(fold_of_rows(n, count, **kept))
+    needs = (
+        f"{owner}: cv must be a number of folds from 2, a share of the rows below 1, a splitter with split(), or pairs "
+        f"of row numbers; got {cv!r:.60}"
+    )
+    with warnings.catch_warnings():
+        # A class with fewer rows than folds is missing in some of them, which every scorer can live with.
+        warnings.simplefilter("ignore", UserWarning)
+        return pairs_from(
+            cv, n, y, groups, needs=needs, renumber=None if places is None else lambda rows: _among(rows, places)
         )
-    if hasattr(cv, "split") and not isinstance(cv, str):
-        with warnings.catch_warnings():
-            # A class with fewer rows than folds is missing in some of them, which every scorer can live with.
-            warnings.simplefilter("ignore", UserWarning)
-            return [(np.asarray(a), np.asarray(b)) for a, b in cv.split(np.zeros((n, 1)), y, groups)]
-    try:
-        found = [(np.asarray(train, dtype=np.intp), np.asarray(test, dtype=np.intp)) for train, test in cv]
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"{owner}: cv must be a number of folds from 2, a share of the rows below 1, a splitter with split(), or "
-            f"pairs of row numbers; got {cv!r:.60}."
-        ) from None
-    if places is not None:
-        found = [(_among(train, places), _among(test, places)) for train, test in found]
-    if not found or any(not len(a) or not len(b) or max(a.max(), b.max()) >= n for a, b in found):
-        raise ValueError(f"{owner}: cv must give pairs of row numbers below {n}, none of them empty.")
-    return found
 
 
 def _among(rows: Ints, places: Ints) -> Ints:
     """Row numbers of the user's table as numbers among the rows that are left."""
     at = np.searchsorted(places, rows).clip(max=len(places) - 1)
     return at[places[at] == rows]
-
-
-def _one_set(y: NDArray[Any], share: float, classes: bool, groups: Any, seed: Any) -> Any:
-    from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
-
-    if classes:
-        # Each class needs a row on either side.
-        held = np.bincount(y)
-        classes = held.min() >= 2 and len(held) <= min(share, 1 - share) * len(y) - 1
-    kind = GroupShuffleSplit if groups is not None else StratifiedShuffleSplit if classes else ShuffleSplit
-    return kind(n_splits=1, test_size=share, random_state=seed)
-
-
-def _k_folds(cv: Any, y: NDArray[Any], classes: bool, groups: Any, seed: Any, owner: str) -> Any:
-    from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
-
-    n = len(y)
-    if cv != int(cv) or cv < 2:
-        raise ValueError(f"{owner}: cv must be a whole number of folds from 2, or a share below 1; got {cv!r}.")
-    if n < 2:
-        raise ValueError(f"{owner}: n_samples={n} is too few: choosing columns needs rows to fit and rows to score.")
-    folds = min(int(cv), n)
-    if groups is not None:
-        present = len(set(np.asarray(groups).tolist()))
-        if present < folds:
-            raise ValueError(f"{owner}: {folds} folds need as many groups; there are {present}. Lower cv.")
-        if not classes:
-            return GroupKFold(folds)
-        return StratifiedGroupKFold(folds, shuffle=True, random_state=seed)
-    if not classes:
-        return KFold(folds, shuffle=True, random_state=seed)
-    # Every fold should hold some row of the largest class at least.
-    most = int(np.bincount(y).max())
-    folds = max(2, min(folds, most))
-    if most < folds:
-        return KFold(folds, shuffle=True, random_state=seed)
-    return StratifiedKFold(folds, shuffle=True, random_state=seed)
 
 
 def chance_bound(tried: int, n_rows: int, risk: float = 0.05) -> float:

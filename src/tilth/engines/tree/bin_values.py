@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,6 @@ class BinValues(Statistic):
     A column of at most ``max_bins`` distinct values gets the edges that all rows at once would give. Edges at quantiles
     do not look at the weights of rows.
     """
-
-    in_files: ClassVar[bool] = False
 
     max_bins: int
     few: list[bool]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tilth.data.table import Table
 from tilth.engines.tree.prune import PruningPath, cost_complexity_path, held_out_errors
 from tilth.engines.tree.trees import Trees
+from tilth.stats.folds import fold_of_rows, pairs_of
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -36,15 +37,6 @@ class AlphaChoice:
         return float(self.alphas[self.chosen])
 
 
-def deal_folds(classes: NDArray[Any] | None, n_rows: int, folds: int, seed: int) -> NDArray[np.int64]:
-    """Fold of every row: rows are shuffled within their class and dealt out in turn."""
-    shuffled = np.random.default_rng(seed).permutation(n_rows)
-    order = shuffled if classes is None else np.lexsort((shuffled, classes))
-    fold = np.empty(n_rows, dtype=np.int64)
-    fold[order] = np.arange(n_rows) % folds
-    return fold
-
-
 def choose_alpha(
     path: PruningPath,
     grow: Callable[[Rows], Trees],
@@ -67,14 +59,13 @@ def choose_alpha(
     whole = (path.alphas, path.leaves)
     if folds < 2 or len(path) == 1:
         return AlphaChoice(*whole, np.zeros(len(path)), 0.0, 0)
-    fold = deal_folds(target if is_class else None, n, folds, seed)
+    fold = fold_of_rows(n, folds, classes=target if is_class else None, seed=seed)
     w = np.ones(n) if weight is None else weight
     rising = np.maximum.accumulate(path.alphas)
     betas = np.append(np.sqrt(rising[:-1] * rising[1:]), np.inf)
     errors = np.zeros(len(path))
     kept: list[tuple[Rows, PruningPath, NDArray[np.int64]]] = []
-    for i in range(folds):
-        inside, outside = np.flatnonzero(fold != i), np.flatnonzero(fold == i)
+    for inside, outside in pairs_of(fold):
         part = cost_complexity_path(grow(inside))
         leaf = part.trees.leaves(table.rows(outside))[:, 0]
         entry = part.at(betas)

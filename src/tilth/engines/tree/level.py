@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,8 +53,6 @@ class TargetFacts(Statistic):
     >>> facts
     TargetFacts(rows=2, weight=3.5, top_weight=2.5, whole_weights=False, low=[1.0], high=[3.0])
     """
-
-    in_files: ClassVar[bool] = False
 
     rows: int
     weight: float
@@ -102,8 +100,6 @@ class LevelStatistic(Statistic):
 
     For targets that are numbers also their range in each node and sum w (y - c)^2 around a number c near their mean.
     """
-
-    in_files: ClassVar[bool] = False
 
     tables: Cells
     totals: Cells

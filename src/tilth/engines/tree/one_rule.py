@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from tilth import _core
 from tilth.data.kinds import Kind
 from tilth.data.table import Column, Table
+from tilth.params import stored
 from tilth.stats.counts import Counts, ValueCounts
 from tilth.stats.statistic import Statistic, require_mergeable
 
 Floats = NDArray[np.float64]
 
 
+@stored
 @dataclass(slots=True, eq=False, repr=False)
 class RuleStatistic(Statistic):
     """Class counts of everything a rule could ask: levels (the last one of each column is "missing") and numbers.
@@ -71,7 +73,15 @@ class RuleStatistic(Statistic):
             bigger.levels.column(j)[:, -1] = self.levels.column(j)[:, -1]
         return RuleStatistic(self.weight, bigger.levels, self.numbers, self.gone)
 
+    def inconsistency(self) -> str:
+        """What does not fit together in values that came from a file; empty where all does."""
+        k = self.weight.size
+        good = self.weight.ndim == 1 and self.levels.n_classes == k and all(n.n_classes == k for n in self.numbers)
+        good = good and (self.levels.sizes > 0).all() and self.gone.shape == (k, len(self.numbers))
+        return "" if good else "weight, levels and numbers are of different classes"
 
+
+@stored
 @dataclass
 class Rule:
     """The rule of one column: branches in order, the last one for missing values.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,6 @@ Array = NDArray[Any]
 @dataclass(slots=True, eq=False, repr=False)
 class FirstPass(Statistic):
     """Facts about the targets, and the values of the numeric columns."""
-
-    in_files: ClassVar[bool] = False
 
     facts: TargetFacts
     values: BinValues

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tilth import _core
 from tilth.data.kinds import Kind
 from tilth.data.table import Table
+from tilth.params import stored
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -26,6 +27,7 @@ LEAF, THRESHOLD, SUBSET, MULTIWAY = 0, 1, 2, 3
 SHARED = -1
 
 
+@stored
 @dataclass(eq=False)
 class Trees:
     """One or more trees over the same columns.
@@ -208,6 +210,14 @@ class Trees:
         """Refuse arrays that do not make trees (a damaged file, a slip in a hand-made tree)."""
         check_trees(self, n_outputs)
         return self
+
+    def inconsistency(self) -> str:
+        """What does not fit together in values that came from a file; empty where all does."""
+        try:
+            self.validate()
+        except ValueError as problem:
+            return str(problem)
+        return ""
 
 
 def _pour(source: NDArray[Any], into: NDArray[Any]) -> None:

@@ -15,6 +15,7 @@ from tilth.evaluate.problem import Problem, prepared
 from tilth.evaluate.splits import Split
 from tilth.quality.column import ColumnView
 from tilth.quality.finding import count, listed, percent
+from tilth.stats.folds import fold_of_rows, pairs_of
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -314,9 +315,8 @@ def _encoded_inside(case: Case, found: list[Encoding]) -> Change:
             prior = float(target[split.train].mean())
             value = _ratio(total[level], n[level], e.smoothing, prior)
             # Training rows are encoded by the other fifths of the training rows: without their own target.
-            fifth = np.random.default_rng(case.seed).permutation(len(split.train)) % 5
-            for k in range(5):
-                own = split.train[fifth == k]
+            for _, fifth in pairs_of(fold_of_rows(len(split.train), min(5, len(split.train)), seed=case.seed)):
+                own = split.train[fifth]
                 less = np.bincount(level[own], weights=target[own], minlength=size)
                 fewer = np.bincount(level[own], minlength=size)
                 value[own] = _ratio((total - less)[level[own]], (n - fewer)[level[own]], e.smoothing, prior)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from tilth.evaluate.search.propose import Proposal, Proposer
 from tilth.evaluate.search.space import Space
 from tilth.evaluate.search.trials import Log, Tried
 from tilth.evaluate.splits import Split, Splits
+from tilth.stats.folds import draw
 
 Floats = NDArray[np.float64]
 
@@ -94,13 +95,9 @@ def shortened(split: Split, share: float, classes: NDArray[Any] | None, seed: in
     """The split with a share of its training rows: of every class alike, the same rows for all parameters."""
     if share >= 1.0:
         return split
-    order = np.random.default_rng([seed, 29, split.repeat, split.fold]).permutation(len(split.train))
-    rows = split.train[order]
-    if classes is not None:  # equal classes side by side, then every so many rows one is taken
-        rows = rows[np.argsort(classes[rows], kind="stable")]
-    size = max(2, round(share * len(rows)))
-    return Split(np.sort(rows[np.linspace(0, len(rows) - 1, size).round().astype(np.int64)]), split.test, split.repeat,
-                 split.fold)  # fmt: skip
+    n, own = len(split.train), None if classes is None else classes[split.train]
+    rows = draw(n, max(2, round(share * n)), classes=own, seed=[seed, 29, split.repeat, split.fold])
+    return replace(split, train=split.train[rows])
 
 
 @dataclass(eq=False)

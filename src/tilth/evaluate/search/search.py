@@ -27,6 +27,7 @@ from tilth.evaluate.search.space import Space, space_of
 from tilth.evaluate.search.trials import Log, Tried, best_of, header_of, ties_with
 from tilth.evaluate.splits import ADVICE, Split, Splits, make_splits
 from tilth.evaluate.table import chosen_metrics, zero_r
+from tilth.stats.folds import draw
 
 #: Folds inside and outside unless asked otherwise.
 FOLDS = 5
@@ -254,11 +255,9 @@ def inner_splits(said: Any, outside: Splits, problem: Problem, seed: int) -> lis
 
 def first_look(model: Any, problem: Problem, seed: int, rows: int) -> None:
     """A fit of the model as given on few rows, of every class alike, to see how long it takes."""
-    order = np.random.default_rng([seed, 31]).permutation(problem.n_rows)
-    if problem.task == "classification":
-        order = order[np.argsort(problem.target[order], kind="stable")]
-    chosen = order[np.linspace(0, len(order) - 1, rows).round().astype(np.int64)]
-    answer_split(candidate(model, {}, problem), problem, Split(np.sort(chosen), chosen[:1]), False)
+    classes = problem.target if problem.task == "classification" else None
+    chosen = draw(problem.n_rows, rows, classes=classes, seed=[seed, 31])
+    answer_split(candidate(model, {}, problem), problem, Split(chosen, chosen[:1]), False)
 
 
 def _took(tries: Iterable[Tried | None], hunt: Hunt, rows: int) -> float:

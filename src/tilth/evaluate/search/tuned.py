@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from tilth.base import Assumption, Card, Classifier, Complexity, Recipe, Regressor, Section, Traits
+from tilth.base import Assumption, Card, Classifier, Complexity, Probabilistic, Recipe, Regressor, Section, Traits
+from tilth.base.answers import Need, says
 from tilth.base.columns import take_rows
 from tilth.data.names import beside
 from tilth.data.table import RawTable
 from tilth.evaluate.answers import Answers
 from tilth.evaluate.metrics import Metric
-from tilth.evaluate.resample import Outcome
+from tilth.evaluate.problem import Problem
+from tilth.evaluate.resample import Outcome, against
 from tilth.evaluate.search.budget import Watch
 from tilth.evaluate.search.early import EarlyStopped, stops_early
 from tilth.evaluate.search.hunt import Fold, Hunt, fold_of, shortened
@@ -27,8 +28,8 @@ from tilth.evaluate.search.space import space_of
 from tilth.evaluate.search.trials import Log, Tried, best_of, ties_with
 from tilth.evaluate.splits import Split, Splits, make_splits
 from tilth.evaluate.table import chosen_metrics
-from tilth.models.decide.inner import Inner, ask, decisions_of, probabilities_of
-from tilth.models.decide.wrapper import EXCUSED, Around, if_probable
+from tilth.models.decide.inner import Inner, answers_of
+from tilth.models.decide.wrapper import Around
 from tilth.params import declared, param
 from tilth.quality.finding import plain
 
@@ -59,7 +60,6 @@ class Tuned(Around):
     learned: ClassVar[dict[str, str]] = {
         "estimator_": "any", "best_params_": "dict", "best_score_": "float[]", "tries_": "list", "metric_": "str[]",
     }  # fmt: skip
-    excused: ClassVar[dict[str, str]] = EXCUSED
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({"trials": 3, "inner": 2},)
     contest = "the contest tunes its models itself"
 
@@ -172,20 +172,8 @@ class Tuned(Around):
             raise ValueError(f"the model inside is a {type(self.estimator_).__name__}, which cannot predict")
 
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def _decides(model: Any) -> bool:
-    inside = model.__dict__.get("estimator_")
-    inside = model._inner_estimator() if inside is None else inside
-    return hasattr(inside, "decision_function")
-
-
-_if_decided = cast(Callable[[F], F], available_if(_decides))
-
-
 @declared
-class TunedClassifier(Tuned, Classifier):
+class TunedClassifier(Tuned, Probabilistic):
     """A classifier that searches its own parameters when it is fitted, and then learns all rows with the best.
 
     theta* = argmax over tries theta of the mean over inner folds k of score(fit(rows not in k; theta), rows in k).
@@ -207,30 +195,31 @@ class TunedClassifier(Tuned, Classifier):
         REFERENCES,
     )
 
-    def choice(self, table: RawTable) -> NDArray[Any]:
+    def says(self) -> tuple[Need, ...]:
+        """What the model inside says."""
+        inside = says(self._inside())
+        return tuple(n for n in super().says() if n in inside)
+
+    def _why_no_probabilities(self) -> str:
+        inside = type(self._inside()).__name__
+        return f"{inside} gives no probabilities, so there are none here; wrap it in a CalibratedClassifier."
+
+    def outputs(self, X: Any, need: Collection[Need], level: float | None = None) -> dict[Need, Any]:
+        """The model inside is asked once."""
+        inside = answers_of(self.estimator_, self._rows(X), *need)
+        return {n: getattr(inside, n) for n in need}
+
+    def labels(self, table: RawTable) -> NDArray[Any]:
         """What the model inside answers."""
-        return np.searchsorted(self.classes_, ask(self.estimator_, "predict", table))
+        return np.asarray(answers_of(self.estimator_, table, "prediction").prediction)
 
     def probabilities(self, table: RawTable) -> Floats:
         """Those of the model inside."""
-        return probabilities_of(self.estimator_, table, self.classes_)
+        return answers_of(self.estimator_, table, "probabilities").probabilities_among(self.classes_)
 
-    @if_probable
-    def predict_proba(self, X: Any) -> Floats:
-        """Class probabilities of the model inside."""
-        return super().predict_proba(X)
-
-    @if_probable
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Their logarithms."""
-        return super().predict_log_proba(X)
-
-    @_if_decided
-    def decision_function(self, X: Any) -> Floats:
+    def scores(self, table: RawTable) -> Floats:
         """Scores of the model inside."""
-        rows = self._rows(X)
-        found = decisions_of(self.estimator_, rows, self.classes_)
-        return found[:, 1] - found[:, 0] if found.shape[1] == 2 else found
+        return np.asarray(answers_of(self.estimator_, table, "scores").scores)
 
 
 @declared
@@ -257,7 +246,7 @@ class TunedRegressor(Tuned, Regressor):
 
     def values(self, table: RawTable) -> Floats:
         """What the model inside answers."""
-        return ask(self.estimator_, "predict", table).astype(np.float64)
+        return np.asarray(answers_of(self.estimator_, table, "prediction").prediction, dtype=np.float64)
 
 
 def _learned(inner: Inner, params: dict[str, Any], rows: NDArray[np.int64] | None) -> Any:
@@ -295,16 +284,9 @@ def _try_inner(
 def _answers(
     inner: Inner, model: Any, rows: NDArray[np.int64], classes: NDArray[Any] | None, codes: NDArray[Any] | None
 ) -> Answers:
-    raw = inner.rows(rows)
-    weight = None if inner.weight is None else inner.weight[rows]
-    group = None if inner.group is None else inner.group[rows]
-    given = ask(model, "predict", raw)
-    if classes is None or codes is None:
-        return Answers(inner.target[rows], given.astype(np.float64), weight=weight, group=group)
-    probability = score = None
-    if hasattr(model, "predict_proba"):
-        probability = probabilities_of(model, raw, classes)
-    elif hasattr(model, "decision_function") and len(classes) == 2:
-        found = decisions_of(model, raw, classes)
-        score = found[:, 1] - found[:, 0]
-    return Answers(codes[rows], np.searchsorted(classes, given), probability, score, weight, classes, group)
+    problem = Problem(
+        "regression" if classes is None else "classification", inner.raw, inner.raw, inner.target,
+        inner.target if codes is None else codes, classes, None, inner.weight, inner.group,
+    )  # fmt: skip
+    need: Need = "probabilities" if "probabilities" in says(model) else "scores"
+    return against(problem, rows, answers_of(model, inner.rows(rows), "prediction", need))

@@ -108,7 +108,7 @@ def _texts(given: Iterable[Any]) -> Iterable[str]:
 def _models(names: tuple[str, ...]) -> tuple[str, ...]:
     from difflib import get_close_matches
 
-    from tilth._names import ESTIMATORS
+    from tilth._registry import ESTIMATORS
 
     for name in names:
         if name not in ESTIMATORS:

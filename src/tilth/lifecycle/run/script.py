@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tilth._names import ESTIMATORS, OTHERS
+from tilth._names import OTHERS
+from tilth._registry import ESTIMATORS
 from tilth.base import Estimator
 from tilth.lifecycle.run.record import Run
 

@@ -21,8 +21,6 @@ Floats = NDArray[np.float64]
 class CellCounts(Statistic):
     """Values of every number, and weights of every level (the last: missing), column by column."""
 
-    in_files: ClassVar[bool] = False
-
     numbers: list[GridCounts]
     levels: list[Floats]
 

@@ -112,7 +112,7 @@ class CountNB(GenerativeClassifier):
 
 _ASSUMED = (
     Assumption("Words occur independently of each other given the class.", "Probabilities become too extreme."),
-    Assumption("Counts are not negative."),
+    Assumption("Counts are not negative.", "Rows with a negative cell are refused."),
 )
 
 

@@ -10,6 +10,7 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Accepts, Assumption, Card, Clusterer, Complexity, Recipe, Section, Traits
+from tilth.base.answers import Need
 from tilth.data.table import Table
 from tilth.engines.cluster.lloyd import ClusterSums, RowPool, Walk, nearest, spread_out, walk
 from tilth.errors import warn_model
@@ -53,6 +54,7 @@ class KMeans(TransformerMixin, Clusterer):
         Complexity("O(n p k) per pass", "O(p k)", "O(n + p k)"),
         ("Lloyd 1957, Least squares quantization in PCM", "Arthur & Vassilvitskii 2007, k-means++"),
     )
+    hooks: ClassVar[dict[Need, str]] = {**Clusterer.hooks, "transformed": "transform"}
     learned: ClassVar[dict[str, str]] = {
         "cluster_centers_": "float[k, p]", "inertia_": "float[]", "n_iter_": "int[]", "names_seen_": "str[p]",
         "sizes_": "float[k]", "trace_": "float[i]",

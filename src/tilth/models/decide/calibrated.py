@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Assumption, Card, Complexity, Recipe, Section, Traits
+from tilth.base.answers import says
 from tilth.models.decide.inner import Inner
-from tilth.models.decide.wrapper import EXCUSED, AroundClassifier
+from tilth.models.decide.wrapper import AroundClassifier
 from tilth.params import declared, param
 from tilth.parts.calibrators import METHODS, apply_map, fit_map, log_odds, odds_floor, reliability
 
@@ -75,7 +76,6 @@ class CalibratedClassifier(AroundClassifier):
         "reliability_": "dict",
     }
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({"folds": 3}, {"folds": 3, "method": "isotonic"})
-    excused: ClassVar[dict[str, str]] = EXCUSED
 
     method: str = param(
         "auto", options=("auto", *METHODS), doc="The map from scores to probabilities; auto chooses by log loss."
@@ -98,7 +98,7 @@ class CalibratedClassifier(AroundClassifier):
         self.method_, self.maps_, self.losses_, self.reliability_ = "none", [], {}, {}
         self.floor_ = 0.01
         if k > 1:
-            found, part = self._out_of_fold(inner, probable, self._seed())
+            found, part = self._out_of_fold(inner, self._seed())
             self.floor_ = odds_floor(found) if probable else 0.01
             z = self._log_odds(found, probable)
             crossed = {m: self._crossed(m, z, target, inner.weight, part) for m in self._wanted(probable)}
@@ -154,9 +154,7 @@ class CalibratedClassifier(AroundClassifier):
         found = self._inner_scores(table)
         if len(self.classes_) == 1:
             return np.ones((len(found), 1))
-        return _probabilities(
-            self.method_, self.maps_, self._log_odds(found, hasattr(self.estimator_, "predict_proba"))
-        )
+        return _probabilities(self.method_, self.maps_, self._log_odds(found, "probabilities" in says(self.estimator_)))
 
     # ------------------------------------------------------------------------------------------------------- speaking
 

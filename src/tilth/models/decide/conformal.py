@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Assumption, Card, Complexity, Recipe, Regressor, Section, Traits
+from tilth.base.answers import Need
 from tilth.base.target import codes_among, numbers_of, one_dimensional, split_target
 from tilth.data.kinds import level_key
 from tilth.data.table import RawTable
 from tilth.models.catalogue import estimator_class
 from tilth.models.decide.coverage import Coverage
-from tilth.models.decide.inner import Inner, ask, probabilities_of
-from tilth.models.decide.wrapper import EXCUSED, Around, AroundClassifier
+from tilth.models.decide.inner import Inner, answers_of, class_scores
+from tilth.models.decide.wrapper import Around, AroundClassifier
 from tilth.params import declared, param
 from tilth.parts.conformity import (
     SetMethod,
@@ -30,6 +31,7 @@ from tilth.parts.conformity import (
     plus_bound,
     weight_below,
 )
+from tilth.stats.folds import pairs_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,10 +72,8 @@ class Conformal(Around):
         """Pairs of rows to learn from and rows to calibrate on: one pair, or one per fold."""
         self._level(None)
         if folds is None:
-            aside = inner.held_out(self.calibration_size, self._seed(), stratify=stratify)
-            return [(np.setdiff1d(np.arange(inner.n_rows), aside), aside)]
-        part = inner.folds(folds, self._seed(), stratify=stratify)
-        return [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(int(part.max()) + 1)]
+            return [inner.held_out(self.calibration_size, self._seed(), stratify=stratify)]
+        return pairs_of(inner.folds(folds, self._seed(), stratify=stratify))
 
     def _keep(self, inner: Inner, rows: Ints, scores: Floats, fold: Ints, strata: tuple[list[Any], Ints]) -> None:
         self.calibration_scores_, self.calibration_fold_ = scores, fold
@@ -180,9 +180,9 @@ class ConformalRegressor(Conformal, Regressor):
             "Barber, Candes, Ramdas & Tibshirani 2021, Predictive inference with the jackknife+",
         ),
     )
-    excused: ClassVar[dict[str, str]] = EXCUSED
     usual: ClassVar[str] = "LinearRegression"
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({}, {"method": "cv+", "folds": 3}, {"method": "cqr"})
+    hooks: ClassVar[dict[Need, str]] = {"prediction": "values", "intervals": "intervals"}
 
     method: str = param(
         "split", options=("split", "cv+", "jackknife+", "cqr"), doc="How rows are used to learn and to calibrate."
@@ -245,16 +245,22 @@ class ConformalRegressor(Conformal, Regressor):
         """prediction, low and high of each row; ends are infinite where there are too few calibration rows."""
         import pandas as pd
 
-        found = self._level(level)
-        check_is_fitted(self)
+        self._level(level)
         rows = self._rows(X)
         prediction = self.values(rows)
+        low, high = self.intervals(rows, level, prediction).T
+        return pd.DataFrame({"prediction": prediction, "low": low, "high": high})
+
+    def intervals(self, rows: RawTable, level: float | None = None, prediction: Floats | None = None) -> Floats:
+        """Low and high of rows, n x 2."""
+        found = self._level(level)
         if self.method == "cqr":
             centres = np.column_stack([-self._band(rows)[0], self._band(rows)[1]])[:, :, None]
         elif self.estimators_:
             each = np.column_stack([_values(m, rows) for m in self.estimators_])
             centres = np.stack([-each, each], axis=1)
         else:
+            prediction = self.values(rows) if prediction is None else prediction
             centres = np.stack([-prediction, prediction], axis=1)[:, :, None]
         stratum = self._stratum_of(rows)
         ends = np.empty((rows.n_rows, 2))
@@ -267,7 +273,7 @@ class ConformalRegressor(Conformal, Regressor):
         low, high = -ends[:, 0], ends[:, 1]
         crossed = low > high
         low[crossed] = high[crossed] = (low[crossed] + high[crossed]) / 2
-        return pd.DataFrame({"prediction": prediction, "low": low, "high": high})
+        return np.column_stack([low, high])
 
     def coverage_report(self, X: Any, y: Any = None, level: float | None = None) -> Coverage:
         """How many rows with known target are covered: all, by width of the interval, by the values of ``by``."""
@@ -309,7 +315,7 @@ class ConformalRegressor(Conformal, Regressor):
 
 
 def _values(model: Any, raw: RawTable) -> Floats:
-    return ask(model, "predict", raw).astype(np.float64).reshape(raw.n_rows)
+    return np.asarray(answers_of(model, raw, "prediction").prediction, dtype=np.float64).reshape(raw.n_rows)
 
 
 def _quantile_settings(estimator: Any, owner: str) -> Any:
@@ -356,8 +362,8 @@ class ConformalClassifier(Conformal, AroundClassifier):
             "Angelopoulos, Bates, Malik & Jordan 2021, Uncertainty sets for image classifiers",
         ),
     )
-    excused: ClassVar[dict[str, str]] = EXCUSED
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({}, {"folds": 3, "method": "aps"})
+    hooks: ClassVar[dict[Need, str]] = {**AroundClassifier.hooks, "sets": "sets"}
 
     method: str = param("lac", options=("lac", "aps", "raps"), doc="How strange a class is for a row.")
     folds: int | None = param(  # type: ignore[assignment]
@@ -379,7 +385,7 @@ class ConformalClassifier(Conformal, AroundClassifier):
         )
 
     def _strangeness(self, model: Any, raw: RawTable) -> Floats:
-        found = probabilities_of(model, raw, self.classes_)
+        found = class_scores(model, raw, self.classes_)
         return label_scores(found, cast(SetMethod, self.method), self.penalty, self.free_classes)
 
     def _learn_around(self, inner: Inner, target: NDArray[Any]) -> None:
@@ -423,9 +429,13 @@ class ConformalClassifier(Conformal, AroundClassifier):
         """Whether each class (column) is in the set of each row."""
         import pandas as pd
 
+        self._level(level)
+        inside = self.sets(self._rows(X), level)
+        return pd.DataFrame(inside, columns=pd.Index(self.classes_.tolist(), dtype=object))
+
+    def sets(self, rows: RawTable, level: float | None = None) -> NDArray[np.bool_]:
+        """Whether each class is in the set of each row, n x k."""
         found = self._level(level)
-        check_is_fitted(self)
-        rows = self._rows(X)
         models = self.estimators_ or [self.estimator_]
         asked = [self._strangeness(m, rows) for m in models]
         inside = np.zeros(asked[0].shape, dtype=bool)
@@ -441,7 +451,7 @@ class ConformalClassifier(Conformal, AroundClassifier):
             top = self.probabilities(rows).argmax(axis=1)
             empty = ~inside.any(axis=1)
             inside[empty, top[empty]] = True
-        return pd.DataFrame(inside, columns=pd.Index(self.classes_.tolist(), dtype=object))
+        return inside
 
     def _within(self, stratum: int, asked: list[Floats], level: float) -> NDArray[np.bool_]:
         """Whether fewer than (n + 1) level calibration scores lie below, each compared by the model of its fold."""

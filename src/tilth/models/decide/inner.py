@@ -20,13 +20,14 @@ from sklearn.utils.validation import has_fit_parameter
 
 from tilth import progress
 from tilth.base import Accepts, Estimator
+from tilth.base.answers import Need, Outputs, answers, says
 from tilth.base.columns import take_rows
 from tilth.data.convert import Plan, plan
 from tilth.data.reading import read
 from tilth.data.schema import Schema
 from tilth.data.table import RawTable
-from tilth.engines.tree.choose_alpha import deal_folds
 from tilth.errors import TilthWarning
+from tilth.stats.folds import fold_of_rows, holdout, pairs_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -176,33 +177,26 @@ class Inner:
                 f"{self.owner} needs at least 2 rows, one to learn from and one to ask; got n_samples = {n}."
             )
         if self.group is None:
-            codes = np.unique(self.target, return_inverse=True)[1] if stratify else None
-            return deal_folds(codes, n, min(folds, n), seed)
+            return fold_of_rows(n, min(folds, n), classes=self._codes(stratify), seed=seed)
         members = len(np.unique(self.group))
         if members < 2:
             raise ValueError(f"{self.owner}: rows of a group stay together, so at least 2 groups are needed; got 1.")
-        from sklearn.model_selection import GroupKFold
+        return fold_of_rows(n, min(folds, members), classes=self._codes(stratify), groups=self.group, seed=seed)
 
-        part = np.empty(n, dtype=np.int64)
-        split = GroupKFold(min(folds, members), shuffle=True, random_state=seed)
-        for k, (_, test) in enumerate(split.split(np.zeros((n, 1)), groups=self.group)):
-            part[test] = k
-        return part
+    def held_out(self, size: float, seed: int, *, stratify: bool) -> tuple[Ints, Ints]:
+        """Rows to learn from, and about a share ``size`` of the rows, at least one; groups stay whole."""
+        return holdout(self.n_rows, size, classes=self._codes(stratify), groups=self.group, seed=seed)
 
-    def held_out(self, size: float, seed: int, *, stratify: bool) -> Ints:
-        """About a share ``size`` of the rows, at least one and not all of them; groups stay whole."""
-        part = self.folds(
-            max(2, round(1 / size)) if size <= 0.5 else max(2, round(1 / (1 - size))), seed, stratify=stratify
-        )
-        return np.flatnonzero((part == 0) if size <= 0.5 else (part != 0))
+    def _codes(self, stratify: bool) -> Ints | None:
+        return np.unique(self.target, return_inverse=True)[1] if stratify else None
 
     def over_folds(self, part: Ints, answer: Callable[[Any, Ints], None], title: str, **settings: Any) -> list[Any]:
         """Fit a model without each part and let ``answer(model, rows)`` ask it about the part; gives the models."""
         found = []
         with progress.task(f"{self.owner}: {title}", total=int(part.max()) + 1) as work:
-            for k in range(int(part.max()) + 1):
-                model = self.fit(np.flatnonzero(part != k), quiet=True, **settings)
-                answer(model, np.flatnonzero(part == k))
+            for train, test in pairs_of(part):
+                model = self.fit(train, quiet=True, **settings)
+                answer(model, test)
                 found.append(model)
                 work.advance()
         return found
@@ -215,35 +209,17 @@ class Inner:
 # --------------------------------------------------------------------------------------------------------------- asking
 
 
-def ask(model: Any, method: str, raw: RawTable) -> NDArray[Any]:
-    """What a fitted estimator answers; what there is to say about the rows is said by the model around it."""
+def answers_of(model: Any, raw: RawTable, *need: Need) -> Outputs:
+    """What a fitted estimator says of rows; remarks about the rows are left to the model around it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TilthWarning)
-        rows = model.rows(raw) if isinstance(model, Foreign) else raw
-        return np.asarray(getattr(model, method)(rows))
+        if isinstance(model, Foreign):
+            return answers(model.model, model.rows(raw), need)
+        return answers(model, raw, need)
 
 
-def probabilities_of(model: Any, raw: RawTable, classes: NDArray[Any]) -> Floats:
-    """Class probabilities, n x k in the order of ``classes``; a class that the model never met has none."""
-    out = np.zeros((raw.n_rows, len(classes)))
-    out[:, _places(model, classes)] = ask(model, "predict_proba", raw)
-    return out
-
-
-def decisions_of(model: Any, raw: RawTable, classes: NDArray[Any]) -> Floats:
-    """Scores of a model without probabilities: n x k, for two classes their half lead with either sign."""
-    found = ask(model, "decision_function", raw).astype(np.float64).reshape(raw.n_rows, -1)
-    places = _places(model, classes)
-    out = np.full((raw.n_rows, len(classes)), found.min() - 1.0 if found.size else 0.0)
-    if len(places) == 1:
-        out[:, places[0]] = found.max() + 1.0
-    elif found.shape[1] == 1:
-        out[:, places[0]], out[:, places[1]] = -found[:, 0] / 2, found[:, 0] / 2
-    else:
-        out[:, places] = found
-    return out
-
-
-def _places(model: Any, classes: NDArray[Any]) -> list[int]:
-    place = {label: i for i, label in enumerate(classes.tolist())}
-    return [place[label] for label in np.asarray(model.classes_).tolist()]
+def class_scores(model: Any, raw: RawTable, classes: NDArray[Any]) -> Floats:
+    """Class probabilities, or the scores of a model that has none; n x k in the order of ``classes``."""
+    if "probabilities" in says(model):
+        return answers_of(model, raw, "probabilities").probabilities_among(classes)
+    return answers_of(model, raw, "scores").scores_among(classes)

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Assumption, Card, Complexity, Recipe, Section, Traits
+from tilth.base.answers import Need, says
 from tilth.data.table import RawTable
 from tilth.errors import warn_model
 from tilth.models.decide.inner import Inner
-from tilth.models.decide.wrapper import EXCUSED, AroundClassifier, if_probable
+from tilth.models.decide.wrapper import AroundClassifier
 from tilth.params import declared, param
 from tilth.parts.thresholds import (
     AT_MOST,
@@ -83,7 +84,6 @@ class ThresholdClassifier(AroundClassifier):
         "costs_": "float[k, k]?",
     }
     excused: ClassVar[dict[str, str]] = {
-        **EXCUSED,
         "check_probabilities": "a threshold is there to answer otherwise than the largest probability",
     }
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({"folds": 3},)
@@ -152,7 +152,7 @@ class ThresholdClassifier(AroundClassifier):
     def _choose(self, inner: Inner, yes: NDArray[np.bool_], probable: bool) -> None:
         goal = self._goal()
         seed = self._seed()
-        found, part = self._out_of_fold(inner, probable, seed)
+        found, part = self._out_of_fold(inner, seed)
         score = self._score(found, probable)
         self.thresholds_ = candidates(score)
         place = np.searchsorted(self.thresholds_, score, side="right")
@@ -226,19 +226,18 @@ class ThresholdClassifier(AroundClassifier):
         """Those of the model inside."""
         return self._inner_scores(table)
 
-    @if_probable
-    def predict_proba(self, X: Any) -> Floats:
-        """Class probabilities of the model inside; the threshold does not change them."""
-        return super().predict_proba(X)
+    def says(self) -> tuple[Need, ...]:
+        """Probabilities where the model inside has them; the threshold does not change them."""
+        inside = says(self._inside())
+        return tuple(n for n in super().says() if n != "probabilities" or n in inside)
 
-    @if_probable
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Their logarithms."""
-        return super().predict_log_proba(X)
+    def _why_no_probabilities(self) -> str:
+        inside = type(self._inside()).__name__
+        return f"{inside} gives no probabilities, so there are none here; wrap it in a CalibratedClassifier."
 
-    def decision_function(self, X: Any) -> Floats:
+    def scores(self, table: Any) -> Floats:
         """How far the score is beyond the border, in favour of the last of two classes; or minus the expected costs."""
-        found = self._leads(self._rows(X))
+        found = self._leads(table)
         return found[:, 1] if found.shape[1] == 2 else found
 
     def _leads(self, rows: RawTable) -> Floats:
@@ -248,7 +247,7 @@ class ThresholdClassifier(AroundClassifier):
             return np.asarray(-(found @ self.costs_))
         if self.threshold_ is None:
             return found
-        beyond = self._score(found, hasattr(self.estimator_, "predict_proba")) - self.threshold_
+        beyond = self._score(found, "probabilities" in self.says()) - self.threshold_
         out = np.empty_like(found)
         out[:, self.positive_], out[:, 1 - self.positive_] = beyond, -beyond
         return out
@@ -319,7 +318,7 @@ class ThresholdClassifier(AroundClassifier):
         assert self.scores_ is not None
         goal, yes = self._goal(), self.classes_[self.positive_]
         low, high = self.threshold_interval_
-        plain = "0.5" if hasattr(self.estimator_, "predict_proba") else "0"
+        plain = "0.5" if "probabilities" in self.says() else "0"
         lines = [
             f"Answer {yes!s} where the score is at least {self.threshold_:.4g} "
             f"({LEVEL:.0%} interval {low:.4g} to {high:.4g}, bootstrap), chosen for {goal}."

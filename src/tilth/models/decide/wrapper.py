@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from tilth.base import Accepts, Classifier, Predictor, whole_or_nothing
+from tilth.base import Accepts, Classifier, Predictor, Probabilistic, WeightLaw, whole_or_nothing
+from tilth.base.answers import says
 from tilth.base.training import Training
 from tilth.data.convert import Plan
 from tilth.data.infer import infer
 from tilth.data.table import RawTable
 from tilth.models.catalogue import estimator_class
-from tilth.models.decide.inner import Inner, decisions_of, probabilities_of, require_inner
+from tilth.models.decide.inner import Inner, class_scores, require_inner
 from tilth.params import declared, param
 
 Floats = NDArray[np.float64]
-F = TypeVar("F", bound=Callable[..., Any])
-
-FOLD_WEIGHTS = "a row that is given twice may come into two folds, a row of weight 2 may not"
-#: Why the models of this chapter are excused from some of the common checks.
-EXCUSED: dict[str, str] = {
-    "check_weights": FOLD_WEIGHTS,
-    "check_sample_weight_equivalence_on_dense_data": FOLD_WEIGHTS,
-    "check_sample_weight_equivalence_on_sparse_data": FOLD_WEIGHTS,
-}
 
 
 @declared
@@ -106,7 +96,7 @@ class OverModels(Predictor):
 class Around(OverModels):
     """A model around another one."""
 
-    excused: ClassVar[dict[str, str]] = EXCUSED
+    weight_law: ClassVar[WeightLaw] = "importance"
     #: The estimator that None stands for.
     usual: ClassVar[str] = "LogisticRegression"
     contest = "put around a model"
@@ -117,6 +107,11 @@ class Around(OverModels):
 
     def _inner_estimator(self) -> Any:
         return estimator_class(self.usual)() if self.estimator is None else self.estimator
+
+    def _inside(self) -> Any:
+        """The model inside: the fitted one, where there is one."""
+        fitted = self.__dict__.get("estimator_")
+        return self._inner_estimator() if fitted is None else fitted
 
     def _inner_words(self) -> str:
         return type(self._inner_estimator()).__name__
@@ -132,46 +127,29 @@ class Around(OverModels):
         raise NotImplementedError
 
 
-def _probable(model: Any) -> bool:
-    """Whether the model inside gives probabilities; scikit-learn's tools ask by ``hasattr``."""
-    inside = model.__dict__.get("estimator_")
-    inside = model._inner_estimator() if inside is None else inside
-    if not hasattr(inside, "predict_proba"):
-        raise AttributeError(
-            f"{type(model).__name__}: {type(inside).__name__} gives no probabilities, so there are none here; wrap it "
-            "in a CalibratedClassifier."
-        )
-    return True
-
-
-#: A method that is there only where the model inside gives probabilities.
-if_probable = cast(Callable[[F], F], available_if(_probable))
-
-
 @declared
-class AroundClassifier(Around, Classifier):
+class AroundClassifier(Around, Probabilistic):
     """A classifier around another one."""
 
     folds: int = param(5, low=2, doc="Parts of the rows; each is answered by a model that learned the others.")
 
     def _uses_probabilities(self, inner: Inner) -> bool:
         """Whether scores are probabilities, else signed distances; a model with neither is refused."""
-        for method in ("predict_proba", "decision_function"):
-            if hasattr(inner.estimator, method):
-                return method == "predict_proba"
+        for need in ("probabilities", "scores"):
+            if need in says(inner.estimator):
+                return need == "probabilities"
         raise TypeError(
             f"{type(self).__name__} needs a model with predict_proba or decision_function; "
             f"{type(inner.estimator).__name__} has neither. Choose one that says how sure it is."
         )
 
-    def _out_of_fold(self, inner: Inner, probable: bool, seed: int) -> tuple[Floats, NDArray[np.int64]]:
+    def _out_of_fold(self, inner: Inner, seed: int) -> tuple[Floats, NDArray[np.int64]]:
         """Probabilities (or scores) n x k of rows by models that have not seen them, and the fold of each row."""
-        ask = probabilities_of if probable else decisions_of
         part = inner.folds(self.folds, seed, stratify=True)
         out = np.empty((inner.n_rows, len(self.classes_)))
 
         def answer(model: Any, rows: NDArray[np.int64]) -> None:
-            out[rows] = ask(model, inner.rows(rows), self.classes_)
+            out[rows] = class_scores(model, inner.rows(rows), self.classes_)
 
         inner.over_folds(part, answer, "learning on folds")
         return out, part
@@ -179,5 +157,4 @@ class AroundClassifier(Around, Classifier):
     def _inner_scores(self, rows: RawTable) -> Floats:
         """Probabilities of the model inside, or its scores where it has none; n x k."""
         check_is_fitted(self)
-        probable = hasattr(self.estimator_, "predict_proba")
-        return (probabilities_of if probable else decisions_of)(self.estimator_, rows, self.classes_)
+        return class_scores(self.estimator_, rows, self.classes_)

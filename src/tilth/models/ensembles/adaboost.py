@@ -16,9 +16,9 @@ from tilth.base import (
     Assumption,
     Candidate,
     Card,
-    Classifier,
     Complexity,
     Estimator,
+    Probabilistic,
     Recipe,
     Regressor,
     Section,
@@ -44,6 +44,7 @@ from tilth.engines.tree.trees import Trees
 from tilth.models.ensembles.weak import Weak, answers_of, require_learner, taken_by
 from tilth.models.trees.tree_model import TreeModel
 from tilth.params import declared, param
+from tilth.stats.folds import draw, without
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -190,7 +191,7 @@ class WeightBoosting(Estimator):
 
 
 @declared
-class AdaBoostClassifier(WeightBoosting, TreeModel, Classifier):
+class AdaBoostClassifier(WeightBoosting, TreeModel, Probabilistic):
     """Weak classifiers vote; each round weighs the rows that were wrong before more.
 
     With e the weighted share of wrong rows, a round votes with alpha = 1/2 ln((1 - e) / e) + 1/2 ln(K - 1), and weights
@@ -250,8 +251,7 @@ class AdaBoostClassifier(WeightBoosting, TreeModel, Classifier):
         aside: NDArray[Any] = np.empty(0, dtype=np.int64)
         if self.n_iter_no_change is not None:
             stop = EarlyStop(self.n_iter_no_change, self.tol)
-            aside = np.random.default_rng(int(seeds[-1])).permutation(len(codes))
-            aside = np.sort(aside[: int(self.validation_fraction * len(codes))])
+            aside = draw(len(codes), int(self.validation_fraction * len(codes)), seed=int(seeds[-1]))
             if not aside.size or aside.size == len(codes):
                 raise ValueError(
                     f"{owner}: {len(codes)} rows cannot be parted to hold out {self.validation_fraction:g} of them; "
@@ -259,7 +259,7 @@ class AdaBoostClassifier(WeightBoosting, TreeModel, Classifier):
                 )
         held_table, held_codes = (table.rows(aside), codes[aside]) if aside.size else (None, None)
         if aside.size:
-            kept = np.setdiff1d(np.arange(len(codes)), aside)
+            kept, _ = without(aside, len(codes))
             table, codes = table.rows(kept), codes[kept]
             weight = None if weight is None else weight[kept]
         if self.estimator is None:
@@ -303,9 +303,9 @@ class AdaBoostClassifier(WeightBoosting, TreeModel, Classifier):
         """Place of the class with the most votes."""
         return _core.row_argmax(self._votes(table))
 
-    def decision_function(self, X: Any) -> Floats:
+    def scores(self, table: Any) -> Floats:
         """Shares of the votes, n x k; for two classes the lead of the second."""
-        votes = self._votes(self._seen(X)) / self.estimator_weights_.sum()
+        votes = self._votes(table) / self.estimator_weights_.sum()
         return votes[:, 1] - votes[:, 0] if votes.shape[1] == 2 else votes
 
     def votes(self, X: Any) -> pd.DataFrame:

@@ -24,6 +24,7 @@ from tilth.models.trees.single import signs_of
 from tilth.models.trees.tree_model import TreeModel
 from tilth.params import check_params, declared, param
 from tilth.parts.losses import CustomLoss, Loss
+from tilth.stats.folds import holdout
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -272,15 +273,11 @@ class Boosted(TreeModel, Predictor):
     def _split(self, sample: Sample, codes: Array) -> tuple[Sample, Sample]:
         """Training rows and held-out rows, drawn by the seed; of every class the same share."""
         n = sample.n_rows
-        order = np.random.default_rng([self.random_state, 2]).permutation(n)
-        if isinstance(self, Classifier):  # equal classes side by side, then every so many rows one is held out
-            order = order[np.argsort(codes[order], kind="stable")]
-        size = min(max(1, round(self.validation_fraction * n)), n - 1)
-        if size < 1:
+        if n < 2:
             raise ValueError(f"{type(self).__name__}: early stopping needs at least 2 rows, found {n}.")
-        chosen = np.zeros(n, dtype=bool)
-        chosen[order[np.linspace(0, n - 1, size).round().astype(np.int64)]] = True
-        return sample.rows(np.flatnonzero(~chosen)), sample.rows(np.flatnonzero(chosen))
+        classes = codes if isinstance(self, Classifier) else None
+        train, held = holdout(n, self.validation_fraction, classes=classes, seed=[self.random_state, 2])
+        return sample.rows(train), sample.rows(held)
 
     def _run(self, sample: Sample, held: Sample | None, before: Course | None, rounds: int | None = None) -> None:
         """Boost, and set the fitted attributes; exactly so many ``rounds``, where they are known."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tilth.base import Accepts, Assumption, Classifier, Complexity, Recipe, Section
+from tilth.base import Accepts, Assumption, Classifier, Complexity, Recipe, Section, WeightLaw
 from tilth.base.target import one_dimensional, split_target
 from tilth.data.convert import Plan
 from tilth.data.schema import Schema
@@ -69,10 +69,7 @@ class ForestModel(TreeModel):
         {"n_estimators": 10},
         {"n_estimators": 10, "bootstrap": True, "oob_score": True, "missing": "own", "max_leaf_nodes": 12},
     )
-    excused: ClassVar[dict[str, str]] = {
-        "check_weights": "rows are drawn before they are weighed: two equal rows may be drawn apart, one row may not",
-        "check_sample_weight_equivalence_on_dense_data": "rows are drawn before they are weighed",
-    }
+    weight_law: ClassVar[WeightLaw] = "drawn"
 
     missing: str = param(
         "auto",

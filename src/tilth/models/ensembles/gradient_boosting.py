@@ -12,10 +12,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.utils.validation import check_is_fitted
 
 from tilth import _core
-from tilth.base import Candidate, Card, Classifier, Complexity, Regressor, Traits
+from tilth.base import Candidate, Card, Complexity, Probabilistic, Regressor, Traits
 from tilth.base.target import class_weights
 from tilth.engines.tree.boost import flat
 from tilth.engines.tree.sizes import require_squares
@@ -59,7 +58,7 @@ CANDIDATES = (
 
 
 @declared
-class GradientBoostingClassifier(Boosted, Classifier):
+class GradientBoostingClassifier(Boosted, Probabilistic):
     """Classes by a sum of trees on the log-odds scale; one tree per round for two classes, else one per class.
 
     >>> from tilth.data.datasets import load_iris
@@ -127,10 +126,9 @@ class GradientBoostingClassifier(Boosted, Classifier):
         """Logistic function, or softmax, of the scores."""
         return self._shares(self._scores(table))
 
-    def decision_function(self, X: Any) -> Floats:
+    def scores(self, table: Any) -> Floats:
         """The scores before the link: [n], or n x classes."""
-        check_is_fitted(self)
-        return flat(self._scores(self._table(X)))
+        return flat(self._scores(table))
 
     def staged_decision_function(self, X: Any) -> Iterator[Floats]:
         """The scores after each round."""

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tilth.base import Candidate, Card, Classifier, Regressor, Traits
+from tilth.base import Candidate, Card, Probabilistic, Regressor, Traits
+from tilth.base.answers import Need
 from tilth.base.target import class_weights
 from tilth.engines.tree.forest import OutOfBag
 from tilth.engines.tree.grow import Goal
@@ -24,7 +25,7 @@ ERROR_PLACES = 401
 
 
 @declared
-class RandomForestClassifier(ForestModel, Classifier):
+class RandomForestClassifier(ForestModel, Probabilistic):
     """The average of the class shares of trees grown on drawn rows and columns.
 
     A column of any kind is used as it is. The rows that a tree did not see (about 1/e = 37 % of them) judge it.
@@ -100,6 +101,7 @@ class RandomForestRegressor(ForestModel, Regressor):
     }
     not_in_files: ClassVar[tuple[str, ...]] = ("oob_prediction_",)  # one line per training row
     multi_output: ClassVar[bool] = True
+    hooks: ClassVar[dict[Need, str]] = {"prediction": "values", "intervals": "intervals"}
 
     criterion: str = param(
         "squared_error", options=("squared_error", "absolute_error"), doc="Impurity that a split lowers."
@@ -139,8 +141,19 @@ class RandomForestRegressor(ForestModel, Regressor):
             raise ValueError(f"{owner}: intervals come from out-of-bag errors of one target; fit with oob_score=True.")
         if not 0.0 < coverage < 1.0:
             raise ValueError(f"{owner}: coverage must be above 0 and below 1; got {coverage!r}.")
-        ends = np.interp([(1 - coverage) / 2, (1 + coverage) / 2], np.linspace(0, 1, ERROR_PLACES), self.oob_errors_)
-        return np.asarray(self.predict(X)[:, None] + ends)
+        return self.intervals(self._rows(X), coverage)
+
+    def says(self) -> tuple[Need, ...]:
+        """Intervals where the forest kept its out-of-bag errors."""
+        known = getattr(self, "oob_errors_", None) is not None
+        return tuple(n for n in super().says() if known or n != "intervals")
+
+    def intervals(self, table: Any, level: float | None = None) -> Floats:
+        """Low and high of typed rows, n x 2."""
+        assert self.oob_errors_ is not None
+        share = 0.9 if level is None else level
+        ends = np.interp([(1 - share) / 2, (1 + share) / 2], np.linspace(0, 1, ERROR_PLACES), self.oob_errors_)
+        return np.asarray(self.values(table)[:, None] + ends)
 
 
 def _column(answers: Floats) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tilth.base import Card, Regressor, Traits, whole_or_nothing
+from tilth.base import Card, Regressor, Traits, WeightLaw, whole_or_nothing
 from tilth.base.target import check_weight, numbers_of, one_dimensional, split_target
 from tilth.engines.tree.boost import Sample
 from tilth.models.ensembles.boosted import ASSUMPTIONS, Boosted
@@ -41,9 +41,8 @@ class GradientBoostingRanker(Boosted, Regressor):
     check_with: ClassVar[tuple[dict[str, Any], ...]] = (
         {"n_estimators": 15, "min_samples_leaf": 1, "objective": "pairwise"},
     )
+    weight_law: ClassVar[WeightLaw] = "importance"
     excused: ClassVar[dict[str, str]] = {
-        "check_weights": "a weight is that of a query, and a repeated row makes pairs of its own",
-        "check_sample_weight_equivalence_on_dense_data": "a weight is that of a query",
         "check_regressors_train": "scores sort the rows, they do not have the scale of the target",
     }
     modest: ClassVar[str] = "its scores have an order, not the scale of the target"

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from tilth.base import Assumption, Card, Classifier, Complexity, Recipe, Regressor, Section, Traits
+from tilth.base import Assumption, Card, Complexity, Probabilistic, Recipe, Regressor, Section, Traits, WeightLaw
+from tilth.base.answers import says
 from tilth.models.catalogue import estimator_class
-from tilth.models.decide.inner import Inner, ask, probabilities_of
-from tilth.models.decide.wrapper import FOLD_WEIGHTS, OverModels
+from tilth.models.decide.inner import Inner, answers_of, class_scores
+from tilth.models.decide.wrapper import OverModels
 from tilth.params import declared, param
 
 if TYPE_CHECKING:
@@ -81,6 +82,11 @@ class Voting(OverModels):
 
     def _models(self) -> list[Any]:
         return [model for _, model in self.members()]
+
+    def law_of_weights(self) -> WeightLaw:
+        """That of the members, unless folds judge them: a repeated row may come into two folds."""
+        laws = {getattr(model, "weight_law", "repeat") for model in self._models()}
+        return "repeat" if laws == {"repeat"} and self.weights != "validation" else "importance"
 
     def __sklearn_tags__(self) -> Any:
         """Sparse rows are for committees all of whose members take them."""
@@ -157,7 +163,7 @@ class Voting(OverModels):
 
     def _validated(self, inner: Inner, target: NDArray[Any]) -> float:
         """Score of a member over folds that it has not seen."""
-        part = inner.folds(self.folds, self._seed(), stratify=isinstance(self, Classifier))
+        part = inner.folds(self.folds, self._seed(), stratify=isinstance(self, Probabilistic))
         out = np.empty(inner.n_rows)
 
         def answer(model: Any, rows: NDArray[np.int64]) -> None:
@@ -233,7 +239,7 @@ def _are_numbers(values: Any) -> bool:
 
 
 @declared
-class VotingClassifier(Voting, Classifier):
+class VotingClassifier(Voting, Probabilistic):
     """A committee of classifiers: the class with most votes ("hard"), or with the largest mean probability ("soft").
 
     Of classes with equally many votes the first in the order of ``classes_`` wins. With "hard" the probability of a
@@ -260,7 +266,6 @@ class VotingClassifier(Voting, Classifier):
         ("linear", "LogisticRegression"), ("bayes", "NaiveBayes"), ("tree", "DecisionTreeClassifier"),
     )  # fmt: skip
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({}, {"voting": "soft", "weights": "validation", "folds": 3})
-    excused: ClassVar[dict[str, str]] = {"check_weights": FOLD_WEIGHTS}
 
     voting: str = param(
         "hard", options=("hard", "soft"), doc="Count the answers of the members, or average their probabilities."
@@ -269,7 +274,7 @@ class VotingClassifier(Voting, Classifier):
     def members(self) -> list[Member]:
         """(name, model) of every member, unfitted; all of them say how sure they are where that is averaged."""
         found = super().members()
-        mute = [n for n, m in found if self.voting == "soft" and not hasattr(m, "predict_proba")]
+        mute = [n for n, m in found if self.voting == "soft" and "probabilities" not in says(m)]
         if mute:
             raise TypeError(
                 f"VotingClassifier: voting='soft' averages probabilities, and the member {mute[0]!r} gives none; wrap "
@@ -286,7 +291,7 @@ class VotingClassifier(Voting, Classifier):
         )  # fmt: skip
 
     def _judged(self, model: Any, raw: Any, target: NDArray[Any]) -> Floats:
-        return (ask(model, "predict", raw) == self.classes_[target]).astype(np.float64)
+        return (answers_of(model, raw, "prediction").prediction == self.classes_[target]).astype(np.float64)
 
     def _weights_of(self, scores: Floats) -> Floats:
         return scores / scores.sum() if scores.sum() > 0 else np.full(len(scores), 1 / len(scores))
@@ -302,8 +307,8 @@ class VotingClassifier(Voting, Classifier):
 
     def _said(self, model: Any, raw: Any) -> Floats:
         if self.voting == "soft":
-            return probabilities_of(model, raw, self.classes_)
-        return (ask(model, "predict", raw)[:, None] == self.classes_).astype(np.float64)
+            return class_scores(model, raw, self.classes_)
+        return (answers_of(model, raw, "prediction").prediction[:, None] == self.classes_).astype(np.float64)
 
 
 @declared
@@ -327,7 +332,6 @@ class VotingRegressor(Voting, Regressor):
     )
     usual: ClassVar[tuple[tuple[str, str], ...]] = (("linear", "Ridge"), ("tree", "DecisionTreeRegressor"))
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({}, {"weights": "validation", "folds": 3})
-    excused: ClassVar[dict[str, str]] = {"check_weights": FOLD_WEIGHTS}
 
     def recipe(self) -> Recipe:
         """Nothing is optimised beyond the members."""
@@ -337,7 +341,7 @@ class VotingRegressor(Voting, Regressor):
         )  # fmt: skip
 
     def _judged(self, model: Any, raw: Any, target: NDArray[Any]) -> Floats:
-        return np.asarray((ask(model, "predict", raw) - target) ** 2)
+        return np.asarray((answers_of(model, raw, "prediction").prediction - target) ** 2)
 
     def _weights_of(self, scores: Floats) -> Floats:
         """1 / MSE; members without any error share all of the weight."""
@@ -349,4 +353,6 @@ class VotingRegressor(Voting, Regressor):
         """The weighted mean of the members' answers."""
         voters = self._voters()
         total = sum(weight for _, weight in voters)
-        return np.asarray(sum(w / total * ask(m, "predict", table) for m, w in voters), dtype=np.float64)
+        return np.asarray(
+            sum(w / total * answers_of(m, table, "prediction").prediction for m, w in voters), dtype=np.float64
+        )

@@ -342,8 +342,15 @@ class Inferential(Predictor):
         if kind not in ("mean", "new"):
             raise ValueError(f"kind must be 'mean' or 'new'; got {kind!r}.")
         critical(level)  # a level that is none is refused first
-        facts, family = self._facts("bounds of the answers are")
+        self._facts("bounds of the answers are")
         rows = self._rows(X)
+        low, high = self.intervals(rows, level, kind).T
+        return pd.DataFrame({"prediction": self._loss().inverse(self.scores(rows)), "low": low, "high": high})
+
+    def intervals(self, rows: Any, level: float | None = None, kind: Literal["mean", "new"] = "new") -> Floats:
+        """Low and high of typed rows, n x 2."""
+        level = 0.95 if level is None else level
+        facts, family = self._facts("bounds of the answers are")
         eta = self.scores(rows)
         mean = self._loss().inverse(eta)
         spread = self._spread(facts, family, "repeats")
@@ -356,7 +363,7 @@ class Inferential(Predictor):
             own = 1.0 if kind == "new" else 0.0
             half = reach * np.sqrt(spread * (own + facts.variances_of(self.terms_.design(rows))))
             ends = (self._loss().inverse(eta - half), self._loss().inverse(eta + half))
-        return pd.DataFrame({"prediction": mean, "low": ends[0], "high": ends[1]})
+        return np.column_stack(ends)
 
     def predict_distribution(self, X: Any) -> Distribution:
         """The distribution of a new observation of each row: mean, variance, quantiles, density, samples.

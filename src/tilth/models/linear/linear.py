@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.metaestimators import available_if
 
 from tilth.base import Assumption, Card, Complexity, Traits
+from tilth.base.answers import Need
 from tilth.models.linear.linear_model import PENALTIES, LinearRegressorModel, named_part, penalty_by_word
 from tilth.models.linear.probability_model import LinearProbabilityModel, several
 from tilth.params import declared, param
@@ -18,10 +18,6 @@ from tilth.parts.losses import NAMED as NUMBER_LOSSES
 from tilth.parts.losses import Loss
 from tilth.parts.penalties import Penalty
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-F = TypeVar("F", bound=Callable[..., Any])
 Floats = NDArray[np.float64]
 
 CLASS_LOSSES: dict[str, Callable[[], Loss]] = {
@@ -87,16 +83,6 @@ def _is_probability(loss: Loss) -> bool:
     return bool(0 < low < high < 1)
 
 
-def _probable(model: Any) -> bool:
-    if isinstance(model.loss, Loss) and not _is_probability(model.loss):
-        raise AttributeError(f"{type(model.loss).__name__} is a loss of margins and gives no probabilities.")
-    return True
-
-
-#: A method of losses that give probabilities; scikit-learn's tools ask by ``hasattr``.
-_if_probable = cast(Callable[[F], F], available_if(_probable))
-
-
 @declared
 class LinearClassifier(LinearProbabilityModel):
     """Classes by J(w) = mean_i L(y_i, w.x_i + b) + penalty(w).
@@ -152,25 +138,13 @@ class LinearClassifier(LinearProbabilityModel):
             raise ValueError(f"LinearClassifier: {self.loss!r} gives no probabilities; leave threshold at 0.5.")
         super().learn(table, target, weight)
 
-    @_if_probable
-    def predict_proba(self, X: Any) -> Floats:
-        """p(y | x) for every class, of losses that have one: a margin loss has none."""
-        return super().predict_proba(X)
+    def says(self) -> tuple[Need, ...]:
+        """Probabilities of losses that have them: a margin loss has none."""
+        margins = isinstance(self.loss, Loss) and not _is_probability(self.loss)
+        return tuple(n for n in super().says() if not (margins and n == "probabilities"))
 
-    @_if_probable
-    def predict_log_proba(self, X: Any) -> Floats:
-        """log p(y | x) for every class."""
-        return super().predict_log_proba(X)
-
-    @_if_probable
-    def surprisal(self, X: Any, y: Any) -> Floats:
-        """-log p(y | x) of each row, in nats."""
-        return super().surprisal(X, y)
-
-    @_if_probable
-    def surprises(self, X: Any, y: Any, top: int = 10) -> pd.DataFrame:
-        """The rows whose label the model least expected, worst first."""
-        return super().surprises(X, y, top)
+    def _why_no_probabilities(self) -> str:
+        return f"{type(self.loss).__name__} is a loss of margins and gives no probabilities."
 
     def _cost_text(self) -> str:
         return _cost_text(self.loss, self.penalty)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Accepts, Classifier, Explanation, Recipe, Regressor
+from tilth.base.answers import Need
 from tilth.base.target import class_weights
 from tilth.data.convert import Plan
 from tilth.data.number_steps import Standardise
@@ -256,12 +257,19 @@ class LinearRegressorModel(LinearModel, Regressor):
     """A number from the score; ``coef_`` [p], or [m, p] for m targets."""
 
     learned: ClassVar[dict[str, str]] = {"coef_": "float[..., p]", "intercept_": "float[...]", **LEARNED}
+    hooks: ClassVar[dict[Need, str]] = {"prediction": "values", "intervals": "intervals"}
 
     extrapolation: str = param(
         "far",
         options=("far", "warn", "refuse", "ignore"),
         doc="Rows outside the training range of a column: warn when far outside, warn always, refuse, or say nothing.",
     )
+
+    def says(self) -> tuple[Need, ...]:
+        """Intervals where the errors of the answers are known."""
+        facts = self._known()
+        known = facts is not None and facts.freedom() > 0
+        return tuple(n for n in super().says() if known or n != "intervals")
 
     def _keep(self, weights: Weights) -> None:
         self.coef_ = np.ascontiguousarray(weights.coef.T)
@@ -348,24 +356,6 @@ class LinearClassifierModel(LinearModel, Classifier):
 
     def _score_names(self, n: int) -> list[Any]:
         return [str(self.classes_[-1])] if n == 1 else [str(c) for c in self.classes_]
-
-    def decision_function(self, X: Any) -> Floats:
-        """w.x + b: of the second of two classes, else of every class."""
-        return self.scores(self._rows(X))
-
-    def probabilities(self, table: Any) -> Floats:
-        """Class probabilities of typed rows."""
-        if len(self.classes_) < 2:
-            return np.ones((len(self.scores(table)), 1))
-        p = self._loss().inverse(self.scores(table))
-        return np.column_stack([1.0 - p, p]) if p.ndim == 1 else p
-
-    def choice(self, table: Any) -> NDArray[Any]:
-        """Two classes: the second where its score is above zero; else the class of the largest score."""
-        scores = self.scores(table)
-        if len(self.classes_) < 2:
-            return np.zeros(len(scores), dtype=np.int64)
-        return (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
 
     def _told(self, typed: Table, values: Floats, base: Floats) -> Explanation:
         if len(base) == 1 and len(self.classes_) == 2:  # the score of the second of two classes; the first has none

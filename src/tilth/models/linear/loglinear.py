@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
-from tilth.base import Accepts, Assumption, Card, Classifier, Complexity, Explanation, Recipe, Traits
+from tilth.base import Accepts, Assumption, Card, Complexity, Explanation, Probabilistic, Recipe, Traits
 from tilth.data.table import Table
 from tilth.engines.linear.design import Terms
 from tilth.engines.linear.joint import LogLinearProblem, class_blocks, fit_log_linear, joint_matrix
@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 
 @declared
-class LogLinear(Classifier):
+class LogLinear(Probabilistic):
     """p(y | x) = exp(w.phi(x, y)) / sum_c exp(w.phi(x, c)), the maximum entropy model of the features phi.
 
     Maximises sum_i log p(y_i | x_i) - alpha / 2 |w|^2; its gradient is observed - expected features - alpha w, so that
@@ -123,18 +123,18 @@ class LogLinear(Classifier):
 
     # ------------------------------------------------------------------------------------------------- predicting
 
-    def scores(self, table: Table) -> Floats:
+    def _sums(self, table: Table) -> Floats:
         """w.phi(x, c) of typed rows, [n, k]."""
         return np.asarray(self._matrix(table, self.features_)[0] @ self.weights_).reshape(-1, len(self.classes_))
 
-    def decision_function(self, X: Any) -> Floats:
+    def scores(self, table: Any) -> Floats:
         """w.phi(x, c): of two classes, how far the second is ahead."""
-        scores = self.scores(self._rows(X))
-        return np.asarray(scores[:, 1] - scores[:, 0]) if scores.shape[1] == 2 else scores
+        sums = self._sums(table)
+        return np.asarray(sums[:, 1] - sums[:, 0]) if sums.shape[1] == 2 else sums
 
     def probabilities(self, table: Any) -> Floats:
-        """Softmax of the scores."""
-        return np.asarray(softmax(self.scores(table), axis=1))
+        """Softmax of the scores of the classes."""
+        return np.asarray(softmax(self._sums(table), axis=1))
 
     @property
     def n_iter_(self) -> int:

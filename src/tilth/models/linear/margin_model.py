@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,26 +18,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
-
-
-class NotOffered:
-    """An inherited method that a class does not have: asking for it is an AttributeError with the reason."""
-
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
-        self.name = "this"
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, model: Any, owner: type) -> Any:
-        raise AttributeError(f"{owner.__name__} has no {self.name}: {self.reason}")
-
-
-NO_PROBABILITIES = (
-    "a score is a signed distance, not a probability; wrap the model in sklearn.calibration.CalibratedClassifierCV, "
-    "or use LogisticRegression."
-)
 
 
 def plane_distance(points: Any, coef: Any, intercept: float = 0.0) -> Floats:
@@ -68,9 +48,6 @@ def geometric_margin(points: Any, signs: Any, coef: Any, intercept: float = 0.0)
 @declared
 class MarginClassifier(LinearClassifierModel):
     """A side of a plane for each class; scores are no probabilities, so none are given."""
-
-    predict_proba: ClassVar[Any] = NotOffered(NO_PROBABILITIES)
-    predict_log_proba: ClassVar[Any] = NotOffered(NO_PROBABILITIES)
 
     def distance(self, X: Any) -> Floats:
         """Signed distance of each row from the plane of its score, (w.x + b) / |w|: [n], or [n, k] for k planes."""

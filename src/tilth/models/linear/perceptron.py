@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.base import Assumption, Card, Complexity, Recipe, Traits
+from tilth.base import Assumption, Card, Complexity, Recipe, Traits, WeightLaw
 from tilth.base.target import codes_among, one_dimensional, split_target
 from tilth.base.training import Training
 from tilth.engines.linear.design import Terms
@@ -27,7 +27,6 @@ Floats = NDArray[np.float64]
 
 #: Terms up to which a run that did not end asks a linear program whether it ever could.
 MOST_TERMS = 500
-_ORDER = "which plane is found depends on the order of the rows, and a repeated row is another order"
 
 
 @declared
@@ -60,11 +59,7 @@ class Perceptron(MarginClassifier):
     )
     contest = "gives no probabilities and does not settle on classes that overlap"
     fold: ClassVar[Any] = "online"
-    excused: ClassVar[dict[str, str]] = {
-        "check_weights": _ORDER,
-        "check_sample_weight_equivalence_on_dense_data": _ORDER,
-        "check_sample_weight_equivalence_on_sparse_data": _ORDER,
-    }
+    weight_law: ClassVar[WeightLaw] = "importance"
     learned: ClassVar[dict[str, str]] = {
         **MarginClassifier.learned, "n_updates_": "int", "history_": "float[h]", "errors_": "float",
     }  # fmt: skip

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.base import Explanation
+from tilth.base import Explanation, Probabilistic
+from tilth.base.answers import offered
 from tilth.base.target import codes_among, one_dimensional
 from tilth.data.table import Table
 from tilth.engines.linear.problem import Weights
@@ -31,7 +32,7 @@ _LOOKED_AT = 10_000
 
 
 @declared
-class LinearProbabilityModel(LinearClassifierModel):
+class LinearProbabilityModel(LinearClassifierModel, Probabilistic):
     """A class probability from the score. Subclasses give ``_loss()``; its ``inverse`` is the probability."""
 
     threshold: float = param(
@@ -62,6 +63,13 @@ class LinearProbabilityModel(LinearClassifierModel):
 
     # ------------------------------------------------------------------------------------------------- predicting
 
+    def probabilities(self, table: Any) -> Floats:
+        """Class probabilities of typed rows."""
+        if len(self.classes_) < 2:
+            return np.ones((len(self.scores(table)), 1))
+        p = self._loss().inverse(self.scores(table))
+        return np.column_stack([1.0 - p, p]) if p.ndim == 1 else p
+
     def choice(self, table: Any) -> NDArray[Any]:
         """Two classes: the second where its score is above that of the threshold; else the largest probability."""
         if len(self.classes_) < 2:
@@ -85,9 +93,8 @@ class LinearProbabilityModel(LinearClassifierModel):
         best_two = np.partition(scores, -2, axis=1)[:, -2:]
         return np.asarray(best_two[:, 0] == best_two[:, 1])
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def labels(self, rows: Any) -> NDArray[Any]:
         """The class of each row; the label ``uncertain``, where one was given, on an exact tie."""
-        rows = self._rows(X)
         choice = self.choice(rows)
         if self.uncertain is None:
             return self.classes_[choice]
@@ -98,6 +105,7 @@ class LinearProbabilityModel(LinearClassifierModel):
 
     # --------------------------------------------------------------------------------------------------- speaking
 
+    @offered("probabilities")
     def surprisal(self, X: Any, y: Any) -> Floats:
         """-log p(y | x) of each row, in nats: their sum is the negative log-likelihood."""
         rows = self._rows(X)
@@ -112,6 +120,7 @@ class LinearProbabilityModel(LinearClassifierModel):
         with np.errstate(divide="ignore"):
             return -np.log(self.probabilities(rows)[np.arange(len(codes)), codes])
 
+    @offered("probabilities")
     def surprises(self, X: Any, y: Any, top: int = 10) -> pd.DataFrame:
         """The rows whose label the model least expected, worst first: row, label, answer, probability, surprisal."""
         import pandas as pd

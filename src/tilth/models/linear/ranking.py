@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tilth.base import Assumption, Card, Complexity, Traits, whole_or_nothing
+from tilth.base import Assumption, Card, Complexity, Traits, WeightLaw, whole_or_nothing
 from tilth.base.target import check_weight, numbers_of, one_dimensional, split_target
 from tilth.base.training import Training
 from tilth.engines.linear.problem import Problem
@@ -24,7 +24,6 @@ Floats = NDArray[np.float64]
 
 #: Pairs that are written out at most.
 MOST_PAIRS = 20_000_000
-_QUERY = "a repeated row makes pairs of its own"
 
 
 @declared
@@ -52,13 +51,10 @@ class RankingSVM(LinearRegressorModel):
         Complexity("O(pairs + n p) per pass", "O(p k)", "O(pairs)"),
         ("Herbrich, Graepel, Obermayer 2000", "Joachims 2002, Optimizing search engines using clickthrough data"),
     )
+    weight_law: ClassVar[WeightLaw] = "importance"
     contest = "for rankings"
     excused: ClassVar[dict[str, str]] = {
-        "check_weights": _QUERY,
-        "check_sample_weight_equivalence_on_dense_data": _QUERY,
-        "check_sample_weight_equivalence_on_sparse_data": _QUERY,
         "check_regressors_train": "scores sort the rows, they do not have the scale of the target",
-        "check_threads": "30,000 rows of one query are 450 million pairs, which it refuses",
     }
     modest: ClassVar[str] = "its scores have an order, not the scale of the target"
 

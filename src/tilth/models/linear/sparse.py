@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from tilth.base import Assumption, Candidate, Card, Complexity, Section, Traits
+from tilth.base import Assumption, Candidate, Card, Complexity, Section, Traits, WeightLaw
 from tilth.engines.linear.design import Terms
 from tilth.engines.linear.path import Path, path, strengths_of
 from tilth.engines.linear.problem import Problem, Solution
@@ -22,6 +22,7 @@ from tilth.params import declared, param
 from tilth.parts import penalties as parts
 from tilth.parts.losses import Loss, Squared
 from tilth.parts.penalties import L0, L1, Penalty
+from tilth.stats.folds import Pair, blocks_of_rows, pairs_from, pairs_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -171,11 +172,7 @@ class CrossValidatedModel(SparseRegressorModel):
         **LEARNED, "alpha_": "float[]", "l1_ratio_": "float[]", "alphas_": "float[s]", "mse_path_": "float[s, f]",
     }  # fmt: skip
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({"alphas": 8, "cv": 3},)
-    excused: ClassVar[dict[str, str]] = {
-        "check_weights": "a row that is given twice may come into two folds, a row of weight 2 may not",
-        "check_sample_weight_equivalence_on_dense_data": "a row given twice may come into two folds",
-        "check_sample_weight_equivalence_on_sparse_data": "a row given twice may come into two folds",
-    }
+    weight_law: ClassVar[WeightLaw] = "importance"
 
     alphas: Any = param(100, doc="Strengths to try: a list, or how many, from the strongest that matters.")
     eps: float = param(1e-3, low=0, high=1, low_open=True, doc="The weakest strength, as a share of the strongest.")
@@ -218,15 +215,19 @@ class CrossValidatedModel(SparseRegressorModel):
         outcome = found.outcomes[-1].chosen_for(f"the path of {place + 1} strengths down to alpha = {self.alpha_:.4g}")
         return Solution(found.weights(place), outcome)
 
-    def _folds(self, problem: Problem) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-        from sklearn.model_selection import check_cv
-
+    def _folds(self, problem: Problem) -> list[Pair]:
         n = problem.design.n_rows
-        if isinstance(self.cv, int) and not 2 <= self.cv <= n:
-            raise ValueError(
-                f"{type(self).__name__}: cv must be from 2 to the number of rows, n_samples={n}; got {self.cv}."
+        owner = type(self).__name__
+        if not isinstance(self.cv, (int, np.integer)):
+            return pairs_from(
+                self.cv,
+                n,
+                problem.y,
+                needs=f"{owner}: cv must be a number of folds, a splitter or row numbers",
             )
-        return list(check_cv(self.cv).split(np.zeros((n, 1)), problem.y))
+        if not 2 <= self.cv <= n:
+            raise ValueError(f"{owner}: cv must be from 2 to the number of rows, n_samples={n}; got {self.cv}.")
+        return pairs_of(blocks_of_rows(n, int(self.cv)))
 
     def errors(self) -> pd.DataFrame:
         """One row per strength: mean squared error on rows that were not fitted, and its standard error."""

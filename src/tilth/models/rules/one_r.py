@@ -18,9 +18,9 @@ from tilth.base import (
     Assumption,
     Candidate,
     Card,
-    Classifier,
     Complexity,
     Explanation,
+    Probabilistic,
     Recipe,
     Section,
     Traits,
@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 
 
 @declared
-class OneRClassifier(Classifier):
+class OneRClassifier(Probabilistic):
     """The single-column rule with the fewest training errors; of equally good columns the first in the table wins.
 
     >>> from tilth.data.datasets import load_weather

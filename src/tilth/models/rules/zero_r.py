@@ -7,7 +7,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.base import Accepts, Candidate, Card, Classifier, Complexity, Explanation, Recipe, Regressor, Section, Traits
+from tilth.base import (
+    Accepts,
+    Candidate,
+    Card,
+    Complexity,
+    Explanation,
+    Probabilistic,
+    Recipe,
+    Regressor,
+    Section,
+    Traits,
+)
 from tilth.data.table import Table
 from tilth.params import declared
 from tilth.stats.counts import Counts
@@ -23,7 +34,7 @@ def _n_rows(rows: Any) -> int:
 
 
 @declared
-class ZeroRClassifier(Classifier):
+class ZeroRClassifier(Probabilistic):
     """Always the most frequent class; probabilities are the class shares.
 
     >>> from tilth.data.datasets import load_weather

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-from tilth.base import Accepts, Card, Complexity, Section, Traits, whole_or_nothing
+from tilth.base import Accepts, Card, Complexity, Section, Traits, WeightLaw, whole_or_nothing
 from tilth.base.target import encode_labels, numbers_of
 from tilth.base.training import TargetNeed, Training
 from tilth.data.table import Table
@@ -187,9 +187,7 @@ class Selector(Preparation):
 class ScoredSelector(Selector):
     """A selector that scores subsets of columns with a model on rows that the model was not fitted on."""
 
-    excused: ClassVar[dict[str, str]] = {
-        "check_weights": "folds choose, and a row that is given twice may come into two folds",
-    }
+    weight_law: ClassVar[WeightLaw] = "importance"
 
     learned: ClassVar[dict[str, str]] = {
         **Selector.learned,

@@ -58,7 +58,6 @@ class SelectByRelevance(ScoredSelector):
         "hows_": "str[c]",
     }
     excused: ClassVar[dict[str, str]] = {
-        **ScoredSelector.excused,
         "check_speaking": "plot shows scored subsets, of which there are none where k is a number",
     }
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({}, {"k": 2, "relevance": "chi-square"}, {"relevance": "cfs"})

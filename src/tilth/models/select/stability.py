@@ -17,6 +17,7 @@ from tilth.base.target import Labels, check_weight, one_dimensional, split_targe
 from tilth.data.infer import infer
 from tilth.data.reading import read
 from tilth.errors import TilthWarning
+from tilth.stats.folds import draw
 from tilth.stats.hypothesis import critical
 
 if TYPE_CHECKING:
@@ -190,9 +191,7 @@ def stability(
     last: Exception | None = None
     with progress.task("Stability", resamples) as work:
         for _ in range(resamples):
-            drawn = np.zeros(len(units), dtype=bool)
-            drawn[rng.permutation(len(units))[:take]] = True
-            rows = np.flatnonzero(drawn[unit_of])
+            rows = np.flatnonzero(np.isin(unit_of, draw(len(units), take, seed=rng)))
             try:
                 chosen.append(_selection(selector, X_rows, rows, names, values, weight, groups))
             except ValueError as error:

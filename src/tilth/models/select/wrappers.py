@@ -162,7 +162,6 @@ class BackwardElimination(SubsetSearch):
     verb: ClassVar[str] = "drop"
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({"cv": 0.3},)
     excused: ClassVar[dict[str, str]] = {
-        **ScoredSelector.excused,
         "check_sample_weight_equivalence_on_dense_data": "30 columns take 465 fits; ForwardSelection is checked",
     }
 
@@ -203,7 +202,6 @@ class ExhaustiveSelection(SubsetSearch):
 
     verb: ClassVar[str] = "size"
     excused: ClassVar[dict[str, str]] = {
-        **ScoredSelector.excused,
         "check_sample_weight_equivalence_on_dense_data": "its table has 30 columns, which have too many subsets",
     }
 

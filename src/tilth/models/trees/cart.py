@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.base import Candidate, Card, Classifier, Complexity, Recipe, Section, Traits
+from tilth.base import Candidate, Card, Classifier, Complexity, Recipe, Section, Traits, WeightLaw
 from tilth.data.table import Table
 from tilth.engines.tree.grow import Growth
 from tilth.engines.tree.trees import Trees
@@ -18,13 +18,13 @@ Floats = NDArray[np.float64]
 
 _REFERENCES = ("Breiman, Friedman, Olshen, Stone 1984, Classification and Regression Trees",)
 _COST = Complexity("O(folds n p log n)", "O(depth)", "O(n p) bytes + O(leaves)")
-_DEALT = "rows are dealt to folds, and two copies of a row may be dealt apart where a weight of 2 cannot"
-_EXCUSED = {"check_weights": _DEALT, "check_sample_weight_equivalence_on_dense_data": _DEALT}
 
 
 @declared
 class PricedTree(SingleTree):
     """A binary tree whose size is chosen by cross-validation."""
+
+    weight_law: ClassVar[WeightLaw] = "importance"
 
     learned: ClassVar[dict[str, str]] = {"trees_": "value", "alpha_": "float[]", "cv_": "float[e, 3]"}
 
@@ -95,7 +95,6 @@ class CART(PricedTree, TreeClassifier):
         _REFERENCES,
     )
     contest = Candidate("CART tree", 70)
-    excused: ClassVar[dict[str, str]] = _EXCUSED
 
 
 @declared
@@ -116,4 +115,3 @@ class CARTRegressor(PricedTree, TreeRegressor):
         _REFERENCES,
     )
     contest = Candidate("CART tree", 70)
-    excused: ClassVar[dict[str, str]] = _EXCUSED

@@ -15,7 +15,6 @@ from sklearn.utils import Bunch
 from tilth.base import Card, Classifier, Complexity, Recipe, Traits
 from tilth.base.target import class_weights
 from tilth.data.table import Table
-from tilth.engines.tree.choose_alpha import deal_folds
 from tilth.engines.tree.grow import Growth
 from tilth.engines.tree.level import TargetFacts, require_foldable
 from tilth.engines.tree.prune import (
@@ -38,6 +37,7 @@ from tilth.models.trees.single import (
 )
 from tilth.models.trees.tree_model import TREE_MISSING
 from tilth.params import declared, param
+from tilth.stats.folds import holdout
 
 Floats = NDArray[np.float64]
 
@@ -179,11 +179,11 @@ class GeneralTree(SingleTree):
         """Grow on some of the rows, prune by the others."""
         is_class = isinstance(self, Classifier)
         n = len(target)
-        parts = max(2, round(1 / self.validation_fraction))
-        if n < parts:
+        if n < max(2, round(1 / self.validation_fraction)):
             return self._grown(table, target, weight)
-        kept = deal_folds(target if is_class else None, n, parts, self._fold_seed()) == 0
-        inside, outside = np.flatnonzero(~kept), np.flatnonzero(kept)
+        inside, outside = holdout(
+            n, self.validation_fraction, classes=target if is_class else None, seed=self._fold_seed()
+        )
         w_in, w_out = (None, None) if weight is None else (weight[inside], weight[outside])
         trees = self._grown(table.rows(inside), target[inside], w_in)
         return prune_reduced_error(trees, table.rows(outside), target[outside], w_out, is_class=is_class)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tilth.base import Accepts, Assumption, Classifier, Regressor
+from tilth.base import Accepts, Assumption, Probabilistic, Regressor
 from tilth.data.convert import Plan
 from tilth.data.schema import Schema
 from tilth.data.steps import Bins
@@ -82,7 +82,7 @@ class SingleTree(TreeModel):
         raise NotImplementedError
 
     def _goal(self, target: NDArray[Any], weight: Floats | None) -> Goal:
-        if isinstance(self, Classifier):
+        if isinstance(self, Probabilistic):
             return Goal(codes=target, n_classes=len(self.classes_), weight=weight)
         require_squares(target, type(self).__name__)
         return Goal(numbers=np.ascontiguousarray(target.reshape(len(target), -1)), weight=weight)
@@ -120,7 +120,7 @@ class SingleTree(TreeModel):
 
         path = cost_complexity_path(self._grown(table, target, weight))
         choice = choose_alpha(
-            path, grow, table, target, weight, is_class=isinstance(self, Classifier), folds=folds,
+            path, grow, table, target, weight, is_class=isinstance(self, Probabilistic), folds=folds,
             standard_errors=standard_errors, seed=self._fold_seed(),
         )  # fmt: skip
         return path, choice
@@ -130,7 +130,7 @@ class SingleTree(TreeModel):
 
     def validate_state(self) -> None:
         """Refuse a state whose tree does not fit the columns and classes."""
-        self.trees_.validate(len(self.classes_) if isinstance(self, Classifier) else None)
+        self.trees_.validate(len(self.classes_) if isinstance(self, Probabilistic) else None)
         if self.trees_.n_trees != 1:
             raise ValueError(f"the model needs one tree, it holds {self.trees_.n_trees}")
         if not set(self.trees_.names) <= set(self.plan_.outputs):
@@ -174,7 +174,7 @@ class SingleTree(TreeModel):
         )
 
     def _output_shown(self, label: Any) -> int:
-        if not isinstance(self, Classifier):
+        if not isinstance(self, Probabilistic):
             return 0
         classes = self.classes_.tolist()
         if label is not None and label not in classes:
@@ -189,7 +189,7 @@ class SingleTree(TreeModel):
 
 
 @declared
-class TreeClassifier(SingleTree, Classifier):
+class TreeClassifier(SingleTree, Probabilistic):
     """One tree whose leaves hold class shares."""
 
     def probabilities(self, table: Any) -> Floats:

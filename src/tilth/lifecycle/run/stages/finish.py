@@ -73,8 +73,14 @@ def use(run: Run) -> Iterable[Section]:
     run.say("use", f"tilth predict {folder}/model.tilth new.csv{proba}")
     yield Section(
         "Use",
-        "New rows are checked against the training rows when they are predicted: columns that are not there, levels "
-        "never seen, numbers out of range, shares that have drifted. Score the model again when labels come in, and "
-        "run again when it warns.",
+        "The model file answers new rows; it holds the columns, levels and ranges it was trained on.",
         code=code,
+        parts=[
+            Section(
+                "Monitoring",
+                "New rows are checked against the training rows when they are predicted: missing columns, levels never "
+                "seen, numbers out of range, shares that have drifted. Score the model again when labels come in, and "
+                "run again when it warns.",
+            )
+        ],
     )
