@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from tilth.base import Section
-from tilth.data.digits import digits, readable
 from tilth.evaluate.problem import task_of_models
 from tilth.evaluate.protocol import Options, Protocol
 from tilth.evaluate.table import ZERO_R, Scores, baselines_for, chosen_metrics, signed, zero_r
 from tilth.stats.hypothesis import holm
+from tilth.words import digits, readable
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from tilth.base import Section
-from tilth.data.digits import readable
 from tilth.evaluate.metrics import Metric
 from tilth.evaluate.problem import task_of_models
 from tilth.evaluate.protocol import Options, Protocol
 from tilth.evaluate.splits import ADVICE
 from tilth.evaluate.table import Scores, baselines_for, chosen_metrics, signed
+from tilth.words import readable
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -29,8 +29,8 @@ from tilth.evaluate.protocol import Options, Protocol
 from tilth.evaluate.proxies import Proxies, can_be_told, is_names, proxies, split_sensitive
 from tilth.evaluate.resample import ask, resample
 from tilth.evaluate.splits import make_splits
-from tilth.quality.finding import listed, percent, plain
 from tilth.quality.view import view_of
+from tilth.words import listed, percent, plain
 
 if TYPE_CHECKING:
     import pandas as pd

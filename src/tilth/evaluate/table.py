@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.base.result import Result
-from tilth.data.digits import digits
 from tilth.evaluate.folds import FoldDiagnosis, diagnose_folds
 from tilth.evaluate.intervals import Interval
 from tilth.evaluate.metrics import SILHOUETTE, USUAL, Metric
@@ -19,6 +18,7 @@ from tilth.evaluate.unsupervised import ConstantScore, RandomHalves
 from tilth.models.bayes.naive_bayes import NaiveBayes
 from tilth.models.rules.one_r import OneRClassifier
 from tilth.models.rules.zero_r import ZeroRClassifier, ZeroRRegressor
+from tilth.words import digits
 
 if TYPE_CHECKING:
     import pandas as pd
