@@ -167,6 +167,7 @@ from tilth.models.select.wrappers import BackwardElimination as BackwardEliminat
 from tilth.models.select.wrappers import EmbeddedForward as EmbeddedForward
 from tilth.models.select.wrappers import ExhaustiveSelection as ExhaustiveSelection
 from tilth.models.select.wrappers import ForwardSelection as ForwardSelection
+from tilth.models.sequences.most_frequent import MostFrequentTagger as MostFrequentTagger
 from tilth.models.trees.c45 import C45 as C45
 from tilth.models.trees.cart import CART as CART
 from tilth.models.trees.cart import CARTRegressor as CARTRegressor
@@ -282,6 +283,7 @@ from tilth.models import prepare as prepare
 from tilth.models import reduction as reduction
 from tilth.models import rules as rules
 from tilth.models import select as select
+from tilth.models import sequences as sequences
 from tilth.models import trees as trees
 
 models: Any
