@@ -332,7 +332,7 @@ class GaussianNB(NaiveBayes):
     """
 
     accepts: ClassVar[Accepts] = Accepts(numeric=True, missing=True)
-    contest = "the naive Bayes of the contest takes all kinds of columns"
+    contest: ClassVar[Any] = "the naive Bayes of the contest takes all kinds of columns"
 
 
 @declared
@@ -343,6 +343,6 @@ class CategoricalNB(NaiveBayes):
     array(['b'], dtype='<U1')
     """
 
-    contest = "the naive Bayes of the contest takes all kinds of columns"
+    contest: ClassVar[Any] = "the naive Bayes of the contest takes all kinds of columns"
 
     kinds: Any = param("nominal", doc="Kinds of columns by name, or one word for all.")
