@@ -256,7 +256,7 @@ def compare(
         {**kept, **ladder}, problem, splits, timeout=timeout, workers=workers, may_fail=set(kept) - {base},
         title="Comparing",
     )  # fmt: skip
-    return Comparison(found, chosen_metrics(metrics, task, problem.labelled), base, level)
+    return Comparison(found, chosen_metrics(metrics, task, problem.labelled, problem.outputs), base, level)
 
 
 def _is_there(model: Any, ladder: Mapping[str, Any]) -> bool:

@@ -145,7 +145,7 @@ def search(
     )
     if kinds is not None and "kinds" in model.get_params(deep=False):
         model = clone(model).set_params(kinds=kinds)
-    main = chosen_metrics(metric, task_name, problem.labelled)[0]
+    main = chosen_metrics(metric, task_name, problem.labelled, problem.outputs)[0]
     task = Task(model, problem, space, main, method, trials, rule, seed)
     return run(task, watch, inner=inner, outer=outer if nested else False, level=level, resume=resume)
 
