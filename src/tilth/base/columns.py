@@ -49,8 +49,8 @@ def align(table: RawTable, schema: Schema, owner: str, target: TargetName = None
             f"{owner} was trained on {len(gone)} column{'s' * (len(gone) > 1)} that X lacks: "
             f"{', '.join(map(repr, gone[:8]))}. X has {', '.join(map(repr, table.names[:12]))}."
         )
-    targets = [target] if isinstance(target, str) else target or ()
-    extra = [n for n in table.names if n not in schema.names and n not in targets]
+    known = {*schema.names, *([target] if isinstance(target, str) else target or ())}
+    extra = [n for n in table.names if n not in known]
     if extra:
         warn_data("W103", f"{owner} ignored {len(extra)} column{'s' * (len(extra) > 1)} it was not trained on: "
                   f"{', '.join(map(repr, extra[:5]))}.")  # fmt: skip
@@ -91,11 +91,14 @@ def examine(table: Table, raw: RawTable | None, schema: Schema, far_only: bool) 
 
 
 def _unseen_levels(table: Table, raw: RawTable) -> list[Remark]:
-    remarks = []
-    for column in table.columns if table.has_unseen() else ():
-        if column.kind.name != "numeric" and (column.values == UNSEEN).any():
-            where = np.flatnonzero(column.values == UNSEEN)
-            source = raw.column(column.name)
+    remarks: list[Remark] = []
+    if not table.has_unseen():
+        return remarks
+    sources = {c.name: c for c in raw.columns}
+    for column in table.of_kind("nominal", "ordinal"):
+        where = np.flatnonzero(column.values == UNSEEN)
+        if len(where):
+            source = sources[column.name]
             example = source.levels[source.values[where[0]]] if source.levels else source.values[where[0]]
             rows = f"{len(where)} row{'s hold' if len(where) > 1 else ' holds'}"
             text = f"{rows} a level of {column.name!r} that training did not have, such as {example!r}"
@@ -118,30 +121,22 @@ def _outside_range(table: Table, schema: Schema, far_only: bool) -> list[Remark]
     if not numbers:
         return []
     low, high, _, infinite = table.number_facts()
-    bounds = schema.number_bounds if far_only and not infinite.any() else None
-    if bounds is not None and len(low) == len(bounds[0]) and not ((low < bounds[0]) | (high > bounds[1])).any():
-        return []
+    if infinite.any():
+        j = int(np.argmax(infinite > 0))
+        raise ValueError(
+            f"Input X contains infinity or a value too large: column {numbers[j].name!r} holds {infinite[j]} "
+            "infinite values; replace them by missing (NaN) or a cap."
+        )
+    least, most = schema.bounds([c.name for c in numbers], far_only)
     remarks = []
-    specs = {c.name: c for c in schema.columns}
-    for j, column in enumerate(numbers):
-        if infinite[j]:
-            raise ValueError(
-                f"Input X contains infinity or a value too large: column {column.name!r} holds {infinite[j]} "
-                "infinite values; replace them by missing (NaN) or a cap."
-            )
-        spec = specs.get(column.name)
-        if spec is None or spec.low != spec.low or not (low[j] < spec.low or high[j] > spec.high):
-            continue
-        with np.errstate(over="ignore"):
-            room = np.subtract(spec.high, spec.low) if far_only else 0.0
-            outside = (column.values < spec.low - room) | (column.values > spec.high + room)
-        count = int(outside.sum())
-        if count and (not far_only or spec.high > spec.low):
-            text = (
-                f"{count} row{'s have' if count > 1 else ' has'} {column.name!r} outside the training range "
-                f"{spec.low:g} to {spec.high:g}, such as {column.values[outside][0]:g}"
-            )
-            remarks.append(Remark("W102", column.name, count, text))
+    for j in np.flatnonzero((low < least) | (high > most)):  # only these columns are looked at again
+        column, spec = numbers[j], schema[numbers[j].name]
+        outside = column.values[(column.values < least[j]) | (column.values > most[j])]
+        text = (
+            f"{len(outside)} row{'s have' if len(outside) > 1 else ' has'} {column.name!r} outside the training range "
+            f"{spec.low:g} to {spec.high:g}, such as {outside[0]:g}"
+        )
+        remarks.append(Remark("W102", column.name, len(outside), text))
     return remarks
 
 

@@ -25,6 +25,7 @@ from tilth.base.passes import Passes
 from tilth.base.target import Target, check_weight, one_dimensional
 from tilth.base.training import TargetNeed, Training
 from tilth.base.whole import whole_or_nothing
+from tilth.data.reading import is_sparse
 from tilth.data.table import Table
 from tilth.params import check_params, declared
 from tilth.stats.statistic import Statistic
@@ -177,29 +178,31 @@ class Learner(OnTables):
                 "so does a solver that needs none); fit it anew on all rows to go on learning."
             )
         training = self._training(X, y, sample_weight)
-        raw = align(training.raw, self.schema_, owner)
         if training.labels is not None:
             training.target = self._encode_target(training.labels, getattr(self, "classes_", None))
-        if raw.is_sparse:
-            self._require_sparse(raw)
-            training.table = raw.matrix
-        elif online:
-            training.table = self._converted(raw.typed(self.schema_))
-        else:
-            self.schema_ = self.schema_.merge(schema_of_part(raw, self.schema_))
-            self.plan_ = dataclasses.replace(self.plan_, schema=self.schema_)
-            training.table = self._converted(raw.typed(self.schema_))
+        training.table = self._continue(training.raw)
         if online:
             self.update(training)
             return self
         statistic = self.statistic_.copy()
-        if not raw.is_sparse:
+        if not is_sparse(training.table):
             statistic = self.grow(statistic)
         self.absorb(statistic, training.table, training.target, training.weight)
         self.statistic_ = statistic
         self.conclude(statistic)
         self.judge(Passes([training], lambda t: (t.table, t.target, t.weight)))
         return self
+
+    def _continue(self, raw: Any) -> Any:
+        """A later part as the model sees it; where counts can grow, its levels join the schema."""
+        raw = align(raw, self.schema_, type(self).__name__)
+        if raw.is_sparse:
+            self._require_sparse(raw)
+            return raw.matrix
+        if type(self).fold != "online":
+            self.schema_ = self.schema_.merge(schema_of_part(raw, self.schema_))
+            self.plan_ = dataclasses.replace(self.plan_, schema=self.schema_)
+        return self._converted(raw.typed(self.schema_))
 
     @whole_or_nothing
     def fit_chunks(self, chunks: Chunks, *, backend: str = "serial", workers: int | None = None) -> Self:
@@ -213,6 +216,7 @@ class Learner(OnTables):
             raise TypeError(f"{type(self).__name__} cannot be fitted over chunks (fold = {type(self).fold!r}).")
         check_params(self)
         owner = type(self).__name__
+        chunks = self._source(chunks)
         overview = chunks.overview()
         schema = overview.schema(self.kinds)
         self._meet_labels(overview)
@@ -232,6 +236,10 @@ class Learner(OnTables):
         self.conclude(statistic)
         self.judge(passes)
         return self
+
+    def _source(self, chunks: Chunks) -> Chunks:
+        """The chunks as this kind of model reads them."""
+        return chunks
 
     def judge(self, passes: Passes) -> None:
         """Look at all rows again after they were learned, as a detector does to set its cut."""

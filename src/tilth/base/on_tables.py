@@ -115,15 +115,14 @@ class OnTables(Estimator):
             )
 
     def _require_nonnegative(self, table: Table) -> None:
-        if not self.accepts.nonnegative:
-            return
-        for column in table.of_kind("numeric"):
-            negative = column.values[column.values < 0]
-            if negative.size:
-                raise ValueError(
-                    f"Negative values in data passed to {type(self).__name__}: column {column.name!r} has "
-                    f"{negative[0]:g}, and occurrences are not negative."
-                )
+        numbers = table.of_kind("numeric") if self.accepts.nonnegative else []
+        low = table.number_facts()[0] if numbers else np.empty(0)
+        if (low < 0).any():
+            column = numbers[int(np.argmax(low < 0))]
+            raise ValueError(
+                f"Negative values in data passed to {type(self).__name__}: column {column.name!r} has "
+                f"{column.values[column.values < 0][0]:g}, and occurrences are not negative."
+            )
 
     # ------------------------------------------------------------------------------------------------- new rows
 
@@ -145,7 +144,7 @@ class OnTables(Estimator):
             return None
         if schema is None or schema.named or not schema.columns or X.shape[1] != len(schema):
             return None
-        return None if schema.number_bounds is None else numeric_table(X, schema.names)
+        return numeric_table(X, schema.names) if schema.all_numbers else None
 
     def _typed(self, X: Any, warn: bool = True) -> Table:
         """New rows in the user's own columns; remarks about them become warnings."""
@@ -190,10 +189,12 @@ class OnTables(Estimator):
     def _explanation(self, typed: Table, names: list[str], values: Array, base: Array) -> Explanation:
         """Terms of the columns the model sees, summed into the columns the user gave."""
         origin = self.plan_.origin()
-        owners = np.array([origin.get(name, name) for name in names], dtype=object)
-        columns = list(dict.fromkeys(owners))
+        places: dict[str, list[int]] = {}
+        for j, name in enumerate(names):
+            places.setdefault(origin.get(name, name), []).append(j)
+        columns = list(places)
         if len(columns) < len(names):
-            values = np.stack([values[:, :, owners == c].sum(axis=2) for c in columns], axis=2)
+            values = np.stack([values[:, :, at].sum(axis=2) for at in places.values()], axis=2)
         labels = {c.name: c.labels() for c in typed.columns}
         shown = [[cell_text(v) for v in labels[c]] if c in labels else [""] * len(values) for c in columns]
         classes = self.classes_.tolist() if hasattr(self, "classes_") else ["prediction"]

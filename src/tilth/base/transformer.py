@@ -62,12 +62,11 @@ class Transformer(TransformerMixin, Learner):
     def transform(self, X: Any) -> Any:
         """Convert rows with what was learned; an array gives an array, a frame a frame of the same library."""
         check_is_fitted(self)
-        raw = X if isinstance(X, RawTable) else None
-        rows = self._rows(X)
-        columns = self.convert(rows)
+        raw = read(X)
+        columns = self.convert(self._rows(X if raw.is_sparse else raw))
         if isinstance(columns, np.ndarray):
             columns = numeric_table(columns, self.names_out_)
-        return like_input(columns, read(X) if raw is None else raw, X)
+        return like_input(columns, raw, X)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Names of the columns that :meth:`transform` gives."""

@@ -90,7 +90,7 @@ def _rows(
     """Explanations as data and as pages."""
     from tilth.base.declare import Section
     from tilth.lifecycle.source import SourceError
-    from tilth.quality.finding import plain
+    from tilth.words import plain
 
     n = len(table.frame)
     beyond = next((r for r in wanted if r > n), None)

@@ -101,31 +101,31 @@ class Plan:
             owner = self.owner or "the model"
             return f"Plan for {owner}: {self.schema.width} columns of a sparse matrix, used as they are"
         rows: list[tuple[str, ...]] = []
+        steps: dict[str, list[tuple[FittedStep, int]]] = {}
+        for step in self.steps:
+            for place, name in enumerate(step.inputs):
+                steps.setdefault(name, []).append((step, place))
         for spec in self.schema.columns:
-            done = [s for s in self.steps if spec.typed_names[0] in s.inputs]
+            done = steps.get(spec.typed_names[0], [])
             if spec.role == "aside":
                 rows.append((spec.name, spec.kind.name, "set aside", spec.reason))
                 continue
-            verbs = ", then ".join(s.step.verb for s in done) or "as it is"
+            verbs = ", then ".join(s.step.verb for s, _ in done) or "as it is"
             rows.append((spec.name, spec.kind.name, verbs, _details(spec, done)))
-        used = (
-            len({s for n, s in self.origin().items() if n in self.outputs})
-            if self.outputs
-            else len(self.schema.features)
-        )
+        origin = self.origin()
+        used = len({origin[n] for n in self.outputs if n in origin} if self.outputs else self.schema.features)
         head = f"Plan for {self.owner or 'the model'}: {used} of {len(self.schema)} columns used"
         if self.outputs and len(self.outputs) != used:
             head += f", {len(self.outputs)} after conversion"
         return head + "\n" + table_text(rows)
 
 
-def _details(spec: ColumnSpec, done: list[FittedStep]) -> str:
+def _details(spec: ColumnSpec, done: list[tuple[FittedStep, int]]) -> str:
     parts = [spec.reason]
     if spec.has_missing:
         share = spec.n_missing / max(spec.n_rows, 1)
         parts.append(f"{spec.n_missing} missing ({share:.1%}){'' if done else ', left to the model'}")
-    for step in done:
-        place = step.inputs.index(spec.typed_names[0])
+    for step, place in done:
         told = step.step.tell(step.states[place]) if step.states else ""
         parts.append("; ".join(t for t in (step.reason, told) if t))
     return "; ".join(p for p in parts if p)

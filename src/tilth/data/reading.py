@@ -6,6 +6,7 @@ Reading never guesses kinds and never changes a value: it only says how each col
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -137,9 +138,12 @@ def _read_frame(frame: Any) -> RawTable:
     library = type(native).__module__.split(".")[0]
     if library == "pandas":
         labels = list(native.columns)
-        series = [native.iloc[:, j] for j in range(len(labels))]
-        columns = [_read_pandas(_text_name(n), s) for n, s in zip(labels, series, strict=True)]
         matrix = _pandas_matrix(native)
+        if matrix is not None:
+            columns = [RawColumn(_text_name(n), "number", matrix[:, j]) for j, n in enumerate(labels)]
+        else:
+            series = (native.iloc[:, j] for j in range(len(labels)))
+            columns = [_read_pandas(_text_name(n), s) for n, s in zip(labels, series, strict=True)]
     else:
         labels = frame.columns
         columns = [_read_series(_text_name(n), frame[n]) for n in labels]
@@ -160,7 +164,7 @@ def _checked(table: RawTable) -> RawTable:
 
 def _refuse_repeats(names: list[str]) -> None:
     if len(set(names)) < len(names):
-        twice = sorted({n for n in names if names.count(n) > 1})
+        twice = sorted(n for n, times in Counter(names).items() if times > 1)
         raise SchemaError(f"Column names must differ; these occur more than once: {', '.join(map(repr, twice))}.")
 
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.data.kinds import Kind, Level, level_key
+from tilth.data.kinds import Kind, level_key
 from tilth.errors import SchemaError
 from tilth.params import stored
+from tilth.words import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,14 +73,19 @@ class Schema:
         if self.columns:
             object.__setattr__(self, "width", len(self.columns))
 
-    @property
+    @functools.cached_property
     def names(self) -> tuple[str, ...]:
         """Column names in order."""
         if self.columns:
             return tuple(c.name for c in self.columns)
         return tuple(f"x{j}" for j in range(self.width))
 
-    @property
+    @functools.cached_property
+    def by_name(self) -> dict[str, ColumnSpec]:
+        """The columns by name."""
+        return {c.name: c for c in self.columns}
+
+    @functools.cached_property
     def features(self) -> tuple[ColumnSpec, ...]:
         """The columns a model may use."""
         return tuple(c for c in self.columns if c.role == "feature")
@@ -100,14 +106,28 @@ class Schema:
         return told
 
     @functools.cached_property
-    def number_bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """Of a table that is all numbers: the training range and as much again, beyond which a value is remarked on."""
-        if any(c.kind.name != "numeric" or c.role != "feature" or c.form == "date" for c in self.columns):
-            return None
+    def all_numbers(self) -> bool:
+        """Whether every column is a number that models use."""
+        return all(c.kind.name == "numeric" and c.role == "feature" and c.form != "date" for c in self.columns)
+
+    def bounds(self, names: list[str], far: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The training range of these numbers, or with ``far`` as much again at both ends; infinite where unknown."""
+        low, high = self._bounds[far]
+        if self.all_numbers and len(names) == len(low):
+            return low, high
+        places = {c.name: j for j, c in enumerate(self.columns)}
+        at = [places.get(name, -1) for name in names]
+        return np.append(low, -np.inf)[at], np.append(high, np.inf)[at]
+
+    @functools.cached_property
+    def _bounds(self) -> tuple[tuple[NDArray[np.float64], NDArray[np.float64]], ...]:
         low, high = np.array([(c.low, c.high) for c in self.columns], dtype=np.float64).reshape(-1, 2).T
         with np.errstate(invalid="ignore", over="ignore"):
             room = np.where(high > low, high - low, np.inf)
-        return low - room, high + room
+            far = low - room, high + room
+        return tuple(
+            (np.where(np.isnan(a), -np.inf, a), np.where(np.isnan(b), np.inf, b)) for a, b in ((low, high), far)
+        )
 
     def __len__(self) -> int:
         return self.width
@@ -116,15 +136,17 @@ class Schema:
         return iter(self.columns)
 
     def __getitem__(self, name: str) -> ColumnSpec:
-        for column in self.columns:
-            if column.name == name:
-                return column
-        raise SchemaError(f"There is no column {name!r}; the columns are {_listing(self.names)}.")
+        if name in self.by_name:
+            return self.by_name[name]
+        raise SchemaError(f"There is no column {name!r}; the columns are {listed(self.names, 8, quoted=True)}.")
 
     def merge(self, other: Schema) -> Schema:
         """The schema of both tables' rows together: levels united (ours first), ranges widened, counts added."""
         if self.names != other.names:
-            raise SchemaError(f"Cannot merge schemas of {_listing(self.names)} and {_listing(other.names)}.")
+            raise SchemaError(
+                f"Cannot merge schemas of {listed(self.names, 8, quoted=True)} and "
+                f"{listed(other.names, 8, quoted=True)}."
+            )
         return dataclasses.replace(self, columns=tuple(map(_merge_columns, self.columns, other.columns)))
 
     def frame(self) -> pd.DataFrame:
@@ -182,11 +204,6 @@ def _values_text(spec: ColumnSpec) -> str:
         return f"{spec.low:g} to {spec.high:g}" if spec.low == spec.low else ""
     text = str(spec.kind)
     return text[text.index("(") + 1 : -1]
-
-
-def _listing(names: tuple[Level, ...] | tuple[str, ...]) -> str:
-    shown = ", ".join(repr(n) for n in names[:8])
-    return shown + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
 
 def table_text(rows: list[tuple[str, ...]], indent: str = "  ") -> str:

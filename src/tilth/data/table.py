@@ -86,6 +86,7 @@ class Table:
     matrix: NDArray[Any] | None = None
     _block: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
     _facts: Any = field(default=None, repr=False, compare=False)
+    _places: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def names(self) -> list[str]:
@@ -99,9 +100,10 @@ class Table:
         return iter(self.columns)
 
     def __getitem__(self, name: str) -> Column:
-        for column in self.columns:
-            if column.name == name:
-                return column
+        if len(self._places) != len(self.columns):
+            self._places = {c.name: j for j, c in enumerate(self.columns)}
+        if name in self._places:
+            return self.columns[self._places[name]]
         raise SchemaError(f"There is no column {name!r} in the table of {len(self.columns)} columns.")
 
     def of_kind(self, *names: str) -> list[Column]:

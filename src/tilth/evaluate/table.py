@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.base.result import Result
-from tilth.data.digits import digits
 from tilth.evaluate.folds import FoldDiagnosis, diagnose_folds
 from tilth.evaluate.intervals import Interval
 from tilth.evaluate.metrics import SILHOUETTE, USUAL, Metric
@@ -20,6 +19,7 @@ from tilth.evaluate.unsupervised import ConstantScore, RandomHalves
 from tilth.models.bayes.naive_bayes import NaiveBayes
 from tilth.models.rules.one_r import OneRClassifier
 from tilth.models.rules.zero_r import ZeroRClassifier, ZeroRRegressor
+from tilth.words import digits
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +35,7 @@ def zero_r(task: str) -> Any:
     return makers.get(task, ZeroRRegressor)()
 
 
-def baselines(task: str, *, starting: bool = False) -> dict[str, Any]:
+def baselines_for(task: str, *, starting: bool = False) -> dict[str, Any]:
     """What every model must beat: Zero-R and One-R; with ``starting`` also good models to begin with."""
     from tilth.models.linear.least_squares import Ridge
     from tilth.models.linear.logistic import LogisticRegression

@@ -96,6 +96,9 @@ def test_advice_and_optimism_are_told(found):
     page = found.sections()[0]
     assert ADVICE in page.text
     assert ADVICE in search.__doc__
+    for words in ("10 folds", "5 where a fit takes long", "time=", "groups="):
+        assert words in ADVICE
+    assert {n: len(make_splits("auto", np.arange(n) % 2)) for n in (2000, 20_001)} == {2000: 10, 20_001: 5}
     assert "optimistic" in page.text
     assert page.frame["from"].str.contains("optimistic").sum() == 1
 
