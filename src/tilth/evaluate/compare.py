@@ -237,7 +237,7 @@ def compare(
     resampling = how.resample(
         {**kept, **ladder}, problem, how.splits(problem), may_fail=set(kept) - {base}, title="Comparing"
     )
-    return Comparison(resampling, chosen_metrics(how.metrics, task, problem.labelled), base, how.level)
+    return Comparison(resampling, chosen_metrics(how.metrics, task, problem.labelled, problem.outputs), base, how.level)
 
 
 def _is_there(model: Any, ladder: Mapping[str, Any]) -> bool:

@@ -138,7 +138,7 @@ def search(
     problem = how.problem(X, y, task_name, "search")
     if how.kinds is not None and "kinds" in model.get_params(deep=False):
         model = clone(model).set_params(kinds=how.kinds)
-    main = chosen_metrics(how.metrics if metric is None else metric, task_name, problem.labelled)[0]
+    main = chosen_metrics(how.metrics if metric is None else metric, task_name, problem.labelled, problem.outputs)[0]
     task = Task(model, problem, space, main, method, trials, rule, how.seed)
     return run(task, watch, inner=inner, outer=outer if nested else False, level=how.level, resume=resume)
 
