@@ -51,7 +51,7 @@ class Witness(SequenceModel):
 def test_every_split_keeps_sequences_whole(split):
     X, y = sentences(12)
     Witness.known = {tuple(x) for x in X}
-    found = evaluate(Witness(), X, y, split=split, beside=False, repeats=2)
+    found = evaluate(Witness(), X, y, split=split, baselines=False, repeats=2)
     assert not found.notes
 
 
@@ -118,14 +118,15 @@ def test_targets_by_name_weights_and_time():
         {"s": i, "word": w, "tag": t} for i, p in enumerate(zip(X, y, strict=True)) for w, t in zip(*p, strict=True)
     ]
     named = read_sequences(pd.DataFrame(rows), sequence="s")
-    plain = evaluate(MostFrequentTagger(), X, y, folds=2, beside=False).score().value
-    assert evaluate(MostFrequentTagger(), named, "tag", folds=2, beside=False).score().value == plain
+    plain = evaluate(MostFrequentTagger(), X, y, folds=2, baselines=False).score().value
+    assert evaluate(MostFrequentTagger(), named, "tag", folds=2, baselines=False).score().value == plain
     weight = np.arange(20) % 3 + 1.0
-    weighted = evaluate(MostFrequentTagger(), X, y, folds=2, beside=False, sample_weight=weight)
+    weighted = evaluate(MostFrequentTagger(), X, y, folds=2, baselines=False, sample_weight=weight)
     assert not weighted.notes
     assert weighted.score().value != plain
     assert (
-        evaluate(MostFrequentTagger(), X, y, time=np.arange(20), folds=2, beside=False).resampling.splits.kind == "time"
+        evaluate(MostFrequentTagger(), X, y, time=np.arange(20), folds=2, baselines=False).resampling.splits.kind
+        == "time"
     )
     with pytest.raises(ValueError, match="kept whole"):
         evaluate(MostFrequentTagger(), X, y, groups=np.arange(20))
