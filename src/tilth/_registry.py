@@ -102,6 +102,7 @@ ESTIMATORS: dict[str, str] = {
     "WordVectors": "tilth.models.prepare.text",
     "TunedClassifier": "tilth.evaluate.search.tuned",
     "TunedRegressor": "tilth.evaluate.search.tuned",
+    "MostFrequentTagger": "tilth.models.sequences.most_frequent",
 }
 
 #: Classes other than estimators that a model file may hold -> their modules.
@@ -255,4 +256,5 @@ CHAPTERS = (
     "decide",
     "select",
     "prepare",
+    "sequences",
 )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tilth.base import Classifier, Estimator, Regressor
 from tilth.base.columns import take_rows
-from tilth.base.target import check_weight, encode_labels, numbers_of, one_dimensional, split_target
+from tilth.base.target import TargetName, check_weight, encode_labels, numbers_of, one_dimensional, split_target
 from tilth.data.infer import Kinds, infer
 from tilth.data.reading import read
 from tilth.data.table import RawTable
@@ -39,9 +39,17 @@ class Problem:
     weight: Floats | None = None
     groups: NDArray[Any] | None = None
     time: NDArray[Any] | None = None
-    target_name: str | None = None
+    target_name: TargetName = None
     #: False for clusters that are judged without known classes.
     labelled: bool = True
+
+    @property
+    def outputs(self) -> list[str]:
+        """Names of several targets; none where there is one number, class or cluster per row."""
+        if self.target.ndim == 1:
+            return []
+        named = self.target_name if isinstance(self.target_name, list) else None
+        return named or [f"output {j}" for j in range(self.target.shape[1])]
 
     @property
     def strata(self) -> str:
@@ -92,8 +100,10 @@ def prepared(
     """Read rows, target, weights, groups and time. The last two may name columns, which are then not learned from."""
     labelled = y is not None or task != "clustering"
     raw, target, name = split_target(X, y, owner) if labelled else (read(X), np.zeros(read(X).n_rows, np.int64), None)
-    given = _without(X, y) if isinstance(y, str) else X
-    values = np.asarray(one_dimensional(target, raw.n_rows, owner))
+    given = X
+    for taken_out in [name] if isinstance(y, str) else name if isinstance(name, list) else []:
+        given = _without(given, cast(str, taken_out))
+    values = np.asarray(one_dimensional(target, raw.n_rows, owner, or_matrix=task == "regression"))
     taken: dict[str, NDArray[Any] | None] = {}
     for what, said in (("groups", groups), ("time", time)):
         if isinstance(said, str):
@@ -113,6 +123,10 @@ def prepared(
         place = encode_labels(values)[1].astype(np.int64)
     else:
         labels = place = numbers_of(values, owner)
+    if task == "ranking" and taken["groups"] is None:
+        raise ValueError(
+            f"{owner}: a ranking is judged query by query; say which query each row belongs to with groups."
+        )
     told = None if raw.is_sparse else infer(raw, kinds).told()
     return Problem(
         task, raw, given, labels, place, classes, told, weight, taken["groups"], taken["time"], name,
@@ -145,7 +159,7 @@ def _of_each_row(given: Any, what: str, n_rows: int, owner: str) -> NDArray[Any]
 
 
 def task_of_models(models: Mapping[str, Any], owner: str) -> str:
-    """Classification, regression, anomaly or clustering; a mix has no common score."""
+    """Classification, regression, ranking, anomaly or clustering; a mix has no common score."""
     from sklearn.base import is_classifier, is_regressor
 
     if not models:
@@ -160,7 +174,7 @@ def task_of_models(models: Mapping[str, Any], owner: str) -> str:
         if isinstance(model, Classifier) or is_classifier(model):
             found[name] = "classification"
         elif isinstance(model, Regressor) or is_regressor(model):
-            found[name] = "regression"
+            found[name] = "ranking" if getattr(model, "ranks_queries", False) else "regression"
         elif (task := kind_of_task(model)) is not None:
             found[name] = task
         else:

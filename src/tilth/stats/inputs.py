@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from tilth.words import listed
+
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.int64]
 CodeArray = npt.NDArray[np.int32]
@@ -133,8 +135,7 @@ def as_size(value: int, low: int, what: str) -> int:
 
 def column_list(flags: npt.NDArray[np.bool_]) -> str:
     """Name the columns whose flag is set, at most five of them."""
-    columns = np.flatnonzero(flags)
-    return ", ".join(map(str, columns[:5])) + (", ..." if columns.size > 5 else "")
+    return listed(np.flatnonzero(flags), 5)
 
 
 def _integers(values: npt.ArrayLike, need: str) -> npt.NDArray[np.integer]:
