@@ -9,7 +9,7 @@ from tilth.base import Assumption, Section
 from tilth.evaluate.table import signed
 from tilth.lifecycle.run.record import Run
 from tilth.models.ensembles.voting import Voting
-from tilth.quality.finding import count, listed, plain
+from tilth.words import count, listed, plain
 
 
 def card_facts(run: Run) -> dict[str, Any]:

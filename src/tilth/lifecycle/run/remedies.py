@@ -13,7 +13,7 @@ from tilth.base.columns import take_rows
 from tilth.data.table import RawTable
 from tilth.lifecycle.run.question import Question
 from tilth.quality import Finding
-from tilth.quality.finding import count, listed
+from tilth.words import count, listed
 
 
 @dataclass(frozen=True)

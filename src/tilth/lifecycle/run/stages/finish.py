@@ -11,7 +11,7 @@ from tilth.base import Section
 from tilth.lifecycle.run.record import Run
 from tilth.lifecycle.run.script import call_text
 from tilth.models.trees.tree_model import TreeModel
-from tilth.quality.finding import count
+from tilth.words import count
 
 
 def final_model(made: Any, kinds: dict[str, Any], costs: Any, positive: Any, seed: int) -> Any:
