@@ -72,7 +72,7 @@ class NaiveBayes(GenerativeClassifier):
         Complexity("O(n p), one pass", "O(p k)", "O(k (p + levels))"),
         ("Mitchell 1997, chapter 6", "Witten, Frank and Hall 2011, section 4.2"),
     )
-    contest = Candidate("Naive Bayes", 20, turn=-1)
+    contest: ClassVar[Candidate | str] = Candidate("Naive Bayes", 20, turn=-1)
     learned: ClassVar[dict[str, str]] = {
         "class_count_": "float[k]",
         "class_prior_": "float[k]",
@@ -337,7 +337,7 @@ class GaussianNB(NaiveBayes):
     n_bins: ClassVar[int] = 5  # type: ignore[misc]
     smoothing: ClassVar[str] = "laplace"  # type: ignore[misc]
     alpha: ClassVar[float] = 1.0  # type: ignore[misc]
-    contest = "the naive Bayes of the contest takes all kinds of columns"
+    contest: ClassVar[Any] = "the naive Bayes of the contest takes all kinds of columns"
 
 
 @declared
@@ -348,7 +348,7 @@ class CategoricalNB(NaiveBayes):
     array(['b'], dtype='<U1')
     """
 
-    contest = "the naive Bayes of the contest takes all kinds of columns"
+    contest: ClassVar[Any] = "the naive Bayes of the contest takes all kinds of columns"
 
     # The name says these: they are no parameters here.
     numeric: ClassVar[str] = "gaussian"  # type: ignore[misc]
