@@ -511,13 +511,13 @@ def _told(s: Summary, override: Override) -> Decision:
     """The user's word for one column, checked against what is in it."""
     word = _word(override)
     if word in ("aside", "ignore", "drop"):
-        return Decision(Kind("numeric") if s.form != "text" else nominal(), "as told: left out", "aside")
+        return Decision(Kind("numeric") if s.form != "text" else nominal(), "left out (kinds)", "aside")
     if word == "date":
         if s.form != "date":
             raise SchemaError(
                 f"Column {s.name!r} is said to hold dates but holds {s.form}; use pandas.to_datetime first."
             )
-        return Decision(Kind("numeric"), "as told: expanded into year, month, day, weekday, days", expand_date=True)
+        return Decision(Kind("numeric"), "a date (kinds): year, month, day, weekday, days", expand_date=True)
     if word == "numeric":
         tokens = not_numbers(s.levels) if s.form in ("text", "level") else {}
         odd = {v: n for v, n in tokens.items() if not is_missing_token(v)}

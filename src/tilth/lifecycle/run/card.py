@@ -41,7 +41,7 @@ def _pages(run: Run) -> list[Section]:
     n = run.question.table.n_rows
     features = [c.name for c in run.schema or () if c.role == "feature"]
     aside = sorted(c.name for c in run.schema or () if c.role == "aside")
-    gain = f" Less Zero-R: {signed(run.gain)}." if run.gain is not None else ""
+    gain = f" Gain over the baseline: {signed(run.gain)}." if run.gain is not None else ""
     said = run.witness.said if run.witness is not None else "over the folds"
     pages = [
         Section("Model", f"{run.model_name} ({type(run.model).__name__}), predicting {run.target} ({run.task}) from "
