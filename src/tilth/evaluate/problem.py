@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.base import Classifier, Estimator, Regressor
+from tilth.base import Estimator
 from tilth.base.columns import take_rows
+from tilth.base.foreign import task_of_model
 from tilth.base.target import check_weight, encode_labels, numbers_of, one_dimensional, split_target
 from tilth.data.infer import Kinds, infer
 from tilth.data.reading import read
 from tilth.data.table import RawTable
-from tilth.evaluate.unsupervised import anomalies_of, kind_of_task
+from tilth.evaluate.unsupervised import anomalies_of
 
 Floats = NDArray[np.float64]
 
@@ -146,8 +147,6 @@ def _of_each_row(given: Any, what: str, n_rows: int, owner: str) -> NDArray[Any]
 
 def task_of_models(models: Mapping[str, Any], owner: str) -> str:
     """Classification, regression, anomaly or clustering; a mix has no common score."""
-    from sklearn.base import is_classifier, is_regressor
-
     if not models:
         raise ValueError(f"{owner} needs at least one model; got none.")
     found: dict[str, str] = {}
@@ -157,16 +156,12 @@ def task_of_models(models: Mapping[str, Any], owner: str) -> str:
         known = hasattr(model, "fit") and hasattr(model, "predict") and hasattr(model, "get_params")
         if not known:
             raise TypeError(f"{owner} needs models with fit and predict; {name!r} is a {type(model).__name__}.")
-        if isinstance(model, Classifier) or is_classifier(model):
-            found[name] = "classification"
-        elif isinstance(model, Regressor) or is_regressor(model):
-            found[name] = "regression"
-        elif (task := kind_of_task(model)) is not None:
-            found[name] = task
-        else:
+        task = task_of_model(model)
+        if task is None:
             raise TypeError(
                 f"{owner} needs classifiers, regressors, detectors or clusterers; {name!r} is a {type(model).__name__}."
             )
+        found[name] = task
     if len(set(found.values())) > 1:
         raise ValueError(f"{owner} needs models of one task; got {' and '.join(sorted(set(found.values())))} together.")
     return next(iter(found.values()))

@@ -27,6 +27,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from tilth import progress
 from tilth.base.answers import Outputs, answers, says
+from tilth.base.foreign import weights_for
 from tilth.errors import CODES, TilthWarning
 from tilth.evaluate.answers import Answers
 from tilth.evaluate.intervals import Interval, from_means, from_resamples, over_splits, resampled_means
@@ -286,11 +287,7 @@ def _some(split: Split) -> NDArray[Any]:
 
 def fit_extras(model: Any, problem: Problem, train: NDArray[Any]) -> dict[str, Any]:
     """Weights and groups for a fit that takes them."""
-    extras = {}
-    if problem.weight is not None:
-        if not has_fit_parameter(model, "sample_weight"):
-            raise ValueError(f"{type(model).__name__}.fit takes no sample_weight.")
-        extras["sample_weight"] = problem.weight[train]
+    extras = weights_for(model, None if problem.weight is None else problem.weight[train])
     if problem.groups is not None and has_fit_parameter(model, "groups"):
         extras["groups"] = problem.groups[train]
     return extras
