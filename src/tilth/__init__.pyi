@@ -35,6 +35,7 @@ from tilth.evaluate.metrics import metrics as metrics
 from tilth.evaluate.metrics.classification import expected_cost as expected_cost
 from tilth.evaluate.polynomial_orders import polynomial_orders as polynomial_orders
 from tilth.evaluate.population import sampling_bias as sampling_bias
+from tilth.evaluate.protocol import Protocol as Protocol
 from tilth.evaluate.proxies import proxies as proxies
 from tilth.evaluate.reliability import evaluation_size_curve as evaluation_size_curve
 from tilth.evaluate.reliability import evaluation_spread as evaluation_spread

@@ -49,7 +49,7 @@ def test_weights_go_to_every_step_that_takes_them():
     assert set(weights_for(pipe, weight)) == names
     assert weights_for(pipe, None) == {}
     assert weights_for(KNeighborsRegressor(), None) == {}
-    with pytest.raises(TypeError, match="Blend: KNeighborsRegressor.fit takes no sample_weight; leave"):
+    with pytest.raises(TypeError, match=r"Blend: KNeighborsRegressor\.fit takes no sample_weight; leave"):
         weights_for(make_pipeline(StandardScaler(), KNeighborsRegressor()), weight, "Blend")
 
 

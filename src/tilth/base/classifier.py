@@ -24,10 +24,10 @@ class Labelled(Learner):
 
     def _encode_target(self, y: Target, classes: Any = None) -> Array:
         if classes is None:
-            self.classes_, codes = encode_labels(y)
+            self.classes_, codes = encode_labels(y, unlabelled=self.unlabelled)
             return codes
         self.classes_ = np.asarray(classes)
-        return codes_among(y, self.classes_, type(self).__name__)
+        return codes_among(y, self.classes_, type(self).__name__, unlabelled=self.unlabelled)
 
     def _meet_labels(self, overview: Any) -> None:
         self._encode_target(overview.labels(is_classifier=True, owner=type(self).__name__))

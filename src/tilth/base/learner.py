@@ -55,6 +55,10 @@ class Learner(OnTables):
     target_need: ClassVar[TargetNeed] = "none"
     #: Whether the target may be several numbers per row, n x m.
     multi_output: ClassVar[bool] = False
+    #: Whether a row may have several labels: sets of labels, or n x m zeros and ones. The target is then n x m.
+    multi_label: ClassVar[bool] = False
+    #: Whether rows may lack a target (None, NaN, pandas.NA): their code is -1, their number NaN.
+    unlabelled: ClassVar[bool] = False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -142,8 +146,9 @@ class Learner(OnTables):
     def _training(self, X: Any, y: Any, sample_weight: Any, side: dict[str, Any] | None = None) -> Training:
         """What was passed to ``fit``, read and checked."""
         return Training.read(
-            X, y, sample_weight, type(self).__name__, need=self.target_need, or_matrix=self.multi_output, side=side
-        )
+            X, y, sample_weight, type(self).__name__, need=self.target_need, or_matrix=self.multi_output,
+            or_sets=self.multi_label, side=side,
+        )  # fmt: skip
 
     def _begin_training(self, training: Training, classes: Any = None) -> None:
         """Encode the target, infer kinds and fit the plan."""
@@ -250,7 +255,7 @@ class Learner(OnTables):
         table = settle(table, self.accepts, self.schema_, owner)
         codes = None
         if self.target_need != "none" and (chunk.target is not None or self.target_need == "needed"):
-            values = one_dimensional(chunk.target, n, owner, or_matrix=self.multi_output)
+            values = one_dimensional(chunk.target, n, owner, or_matrix=self.multi_output, or_sets=self.multi_label)
             codes = self._encode_target(values, getattr(self, "classes_", None))
         weight = check_weight(chunk.weight, n, owner, is_part=True)
         if weight is not None and (weight == 0).any():

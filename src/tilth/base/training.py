@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.base.columns import require_rows, take_rows
-from tilth.base.target import Target, check_weight, one_dimensional, split_target
+from tilth.base.target import Target, TargetName, check_weight, one_dimensional, split_target
 from tilth.data.reading import read
 from tilth.data.table import RawTable
 
@@ -31,7 +31,7 @@ class Training:
     raw: RawTable
     labels: Target | None
     weight: NDArray[np.float64] | None
-    name: str | None
+    name: TargetName
     n_given: int
     kept: NDArray[np.intp] | None = None
     side: Mapping[str, Any] = field(default_factory=dict)
@@ -41,16 +41,19 @@ class Training:
     @classmethod
     def read(
         cls, X: Any, y: Any, sample_weight: Any, owner: str, *, need: TargetNeed = "needed", or_matrix: bool = False,
-        side: Mapping[str, Any] | None = None,
+        or_sets: bool = False, side: Mapping[str, Any] | None = None,
     ) -> Training:  # fmt: skip
-        """Check and align what was passed to ``fit``; ``y`` may be the name of a column of ``X``."""
+        """Check and align what was passed to ``fit``; ``y`` may name a column of ``X``, or be a list of such names."""
+        name: TargetName
         if need == "none" or (need == "optional" and y is None):
             raw, values, name = read(X), None, y if isinstance(y, str) else None
             raw = raw if name is None else raw.without(name)
         else:
             raw, values, name = split_target(X, y, owner)
         require_rows(raw, owner)
-        labels = None if values is None else one_dimensional(values, raw.n_rows, owner, or_matrix=or_matrix)
+        labels = None if values is None else one_dimensional(
+            values, raw.n_rows, owner, or_matrix=or_matrix, or_sets=or_sets
+        )  # fmt: skip
         weight = check_weight(sample_weight, raw.n_rows, owner)
         training = cls(raw, labels, weight, name, raw.n_rows, None, side or {})
         if weight is not None and (weight == 0).any():

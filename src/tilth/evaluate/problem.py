@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tilth.base import Estimator
 from tilth.base.columns import take_rows
 from tilth.base.foreign import task_of_model
-from tilth.base.target import check_weight, encode_labels, numbers_of, one_dimensional, split_target
+from tilth.base.target import TargetName, check_weight, encode_labels, numbers_of, one_dimensional, split_target
 from tilth.data.infer import Kinds, infer
 from tilth.data.reading import read
 from tilth.data.table import RawTable
@@ -40,9 +40,17 @@ class Problem:
     weight: Floats | None = None
     groups: NDArray[Any] | None = None
     time: NDArray[Any] | None = None
-    target_name: str | None = None
+    target_name: TargetName = None
     #: False for clusters that are judged without known classes.
     labelled: bool = True
+
+    @property
+    def outputs(self) -> list[str]:
+        """Names of several targets; none where there is one number, class or cluster per row."""
+        if self.target.ndim == 1:
+            return []
+        named = self.target_name if isinstance(self.target_name, list) else None
+        return named or [f"output {j}" for j in range(self.target.shape[1])]
 
     @property
     def strata(self) -> str:
@@ -93,8 +101,10 @@ def prepared(
     """Read rows, target, weights, groups and time. The last two may name columns, which are then not learned from."""
     labelled = y is not None or task != "clustering"
     raw, target, name = split_target(X, y, owner) if labelled else (read(X), np.zeros(read(X).n_rows, np.int64), None)
-    given = _without(X, y) if isinstance(y, str) else X
-    values = np.asarray(one_dimensional(target, raw.n_rows, owner))
+    given = X
+    for taken_out in [name] if isinstance(y, str) else name if isinstance(name, list) else []:
+        given = _without(given, cast(str, taken_out))
+    values = np.asarray(one_dimensional(target, raw.n_rows, owner, or_matrix=task == "regression"))
     taken: dict[str, NDArray[Any] | None] = {}
     for what, said in (("groups", groups), ("time", time)):
         if isinstance(said, str):
@@ -114,6 +124,10 @@ def prepared(
         place = encode_labels(values)[1].astype(np.int64)
     else:
         labels = place = numbers_of(values, owner)
+    if task == "ranking" and taken["groups"] is None:
+        raise ValueError(
+            f"{owner}: a ranking is judged query by query; say which query each row belongs to with groups."
+        )
     told = None if raw.is_sparse else infer(raw, kinds).told()
     return Problem(
         task, raw, given, labels, place, classes, told, weight, taken["groups"], taken["time"], name,
@@ -146,7 +160,7 @@ def _of_each_row(given: Any, what: str, n_rows: int, owner: str) -> NDArray[Any]
 
 
 def task_of_models(models: Mapping[str, Any], owner: str) -> str:
-    """Classification, regression, anomaly or clustering; a mix has no common score."""
+    """Classification, regression, ranking, anomaly or clustering; a mix has no common score."""
     if not models:
         raise ValueError(f"{owner} needs at least one model; got none.")
     found: dict[str, str] = {}
@@ -161,7 +175,7 @@ def task_of_models(models: Mapping[str, Any], owner: str) -> str:
             raise TypeError(
                 f"{owner} needs classifiers, regressors, detectors or clusterers; {name!r} is a {type(model).__name__}."
             )
-        found[name] = task
+        found[name] = "ranking" if getattr(model, "ranks_queries", False) else task
     if len(set(found.values())) > 1:
         raise ValueError(f"{owner} needs models of one task; got {' and '.join(sorted(set(found.values())))} together.")
     return next(iter(found.values()))

@@ -288,8 +288,9 @@ def _some(split: Split) -> NDArray[Any]:
 def fit_extras(model: Any, problem: Problem, train: NDArray[Any]) -> dict[str, Any]:
     """Weights and groups for a fit that takes them."""
     extras = weights_for(model, None if problem.weight is None else problem.weight[train])
-    if problem.groups is not None and has_fit_parameter(model, "groups"):
-        extras["groups"] = problem.groups[train]
+    if problem.groups is not None:
+        name = next((n for n in ("groups", "group") if has_fit_parameter(model, n)), None)
+        extras |= {} if name is None else {name: problem.groups[train]}
     return extras
 
 
@@ -314,7 +315,8 @@ def against(problem: Problem, rows: NDArray[Any], outputs: Outputs) -> Answers:
         places = (given == -1 if problem.task == "anomaly" else given).astype(np.int64)
         return Answers(true, places, None, outputs.scores, weight, None, group)
     if problem.classes is None:
-        return Answers(true, given.astype(np.float64).reshape(len(rows)), weight=weight, group=group)
+        numbers = given.astype(np.float64).reshape(true.shape)
+        return Answers(true, numbers, None, numbers if problem.task == "ranking" else None, weight, None, group)
     own = np.asarray(outputs.classes)
     places = np.searchsorted(problem.classes, own)[np.searchsorted(own, given)].astype(np.int64)
     probability = score = None

@@ -410,4 +410,4 @@ def _field(spec: ColumnSpec, model: Estimator) -> Field:
 
 def _target_of(model: Any) -> str | None:
     named = [getattr(part, "target_", None) for part in parts_of(model)]
-    return next((str(name) for name in named if name), None)
+    return next((", ".join(name) if isinstance(name, list) else str(name) for name in named if name), None)

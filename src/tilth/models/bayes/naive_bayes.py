@@ -72,7 +72,7 @@ class NaiveBayes(GenerativeClassifier):
         Complexity("O(n p), one pass", "O(p k)", "O(k (p + levels))"),
         ("Mitchell 1997, chapter 6", "Witten, Frank and Hall 2011, section 4.2"),
     )
-    contest = Candidate("Naive Bayes", 20, turn=-1)
+    contest: ClassVar[Candidate | str] = Candidate("Naive Bayes", 20, turn=-1)
     learned: ClassVar[dict[str, str]] = {
         "class_count_": "float[k]",
         "class_prior_": "float[k]",
@@ -332,7 +332,7 @@ class GaussianNB(NaiveBayes):
     """
 
     accepts: ClassVar[Accepts] = Accepts(numeric=True, missing=True)
-    contest = "the naive Bayes of the contest takes all kinds of columns"
+    contest: ClassVar[Any] = "the naive Bayes of the contest takes all kinds of columns"
 
 
 @declared
@@ -343,6 +343,6 @@ class CategoricalNB(NaiveBayes):
     array(['b'], dtype='<U1')
     """
 
-    contest = "the naive Bayes of the contest takes all kinds of columns"
+    contest: ClassVar[Any] = "the naive Bayes of the contest takes all kinds of columns"
 
     kinds: Any = param("nominal", doc="Kinds of columns by name, or one word for all.")

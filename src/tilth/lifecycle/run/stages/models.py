@@ -198,7 +198,7 @@ def price_of_suspects(run: Run) -> Iterable[Section]:
         return
     run.price = compare(
         simple, division.develop.given, division.develop.labels, split=division.outer, kinds=told or None,
-        metrics=run.metrics(), beside=False, seed=run.options.seed,
+        metrics=run.metrics(), baselines=False, seed=run.options.seed,
     )  # fmt: skip
     name, best = run.metric.name, run.price.best
     without = contest.board().scores[best][name]
