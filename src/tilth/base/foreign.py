@@ -21,15 +21,17 @@ from tilth.base.clusterer import Clusterer
 from tilth.base.detector import Detector
 from tilth.base.estimator import Estimator
 from tilth.base.regressor import Regressor
+from tilth.base.sequences import SequenceModel
 from tilth.data.convert import Plan
 from tilth.data.reading import read
 from tilth.data.table import RawTable
 
 Floats = NDArray[np.float64]
-ModelTask = Literal["classification", "regression", "anomaly", "clustering"]
+ModelTask = Literal["classification", "regression", "anomaly", "clustering", "sequences"]
 
 #: What models of a task are called, by our class and by scikit-learn's question.
 _TASKS: tuple[tuple[ModelTask, str, type, Any], ...] = (
+    ("sequences", "model of sequences", SequenceModel, lambda model: False),
     ("classification", "classifier", Classifier, is_classifier),
     ("regression", "regressor", Regressor, is_regressor),
     ("anomaly", "detector", Detector, is_outlier_detector),
