@@ -72,7 +72,7 @@ class NaiveBayes(GenerativeClassifier):
         Complexity("O(n p), one pass", "O(p k)", "O(k (p + levels))"),
         ("Mitchell 1997, chapter 6", "Witten, Frank and Hall 2011, section 4.2"),
     )
-    contest: ClassVar[Any] = Candidate("Naive Bayes", 20, turn=-1)
+    contest: ClassVar[Candidate | str] = Candidate("Naive Bayes", 20, turn=-1)
     learned: ClassVar[dict[str, str]] = {
         "class_count_": "float[k]",
         "class_prior_": "float[k]",
