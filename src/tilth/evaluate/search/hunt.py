@@ -75,7 +75,7 @@ def fit_all(model: Any, params: dict[str, Any], problem: Problem) -> Any:
         import pandas as pd
 
         labels = pd.Series(labels, name=problem.target_name)  # the model knows its target again in other tables
-    fitted = made.fit(problem.given, labels, **fit_extras(made, problem, np.arange(problem.n_rows)))
+    fitted = made.fit(problem.given_to(made), labels, **fit_extras(made, problem, np.arange(problem.n_rows)))
     return fitted.estimator_ if isinstance(fitted, EarlyStopped) else fitted
 
 
