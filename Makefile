@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 CORE_SOURCES := $(shell find cpp -name '*.cpp' -o -name '*.hpp')
 PATHS := src tests scripts $(wildcard benchmarks)
 
-.PHONY: run test lint format types layers docs sanitize browser bench peers wheel clean help
+.PHONY: run test lint format types layers pages docs sanitize browser bench peers estimator wheel clean help
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -54,6 +54,9 @@ types: $(VENV)/tools-dev ## strict type checks
 layers: $(VENV)/tools-dev ## imports point down
 	@$(BIN)/lint-imports
 
+pages: $(VENV)/installed ## write registry, stub and generated pages
+	@for s in public_names model_page coverage_rows audit_page; do $(BIN)/python scripts/$$s.py || exit 1; done
+
 docs: $(VENV)/installed ## generated pages and stubs are up to date
 	@$(BIN)/python scripts/coverage_rows.py --check
 	@$(BIN)/python scripts/public_names.py --check
@@ -75,6 +78,9 @@ bench: $(VENV)/tools-test ## speed beside other libraries; those that are not in
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 peers: $(VENV)/tools-bench ## the libraries that bench compares with, besides scikit-learn
+
+estimator: $(VENV)/installed ## skeleton of a model: make estimator NAME=MyDetector KIND=detector CHAPTER=anomaly
+	@$(BIN)/python scripts/new_estimator.py "$(NAME)" --kind "$(KIND)" --chapter "$(CHAPTER)"
 
 wheel: $(VENV)/made ## a wheel in dist/
 	@$(PIP) wheel --no-deps --wheel-dir dist .

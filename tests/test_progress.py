@@ -174,13 +174,6 @@ def test_a_terminal_without_rich_gets_lines(monkeypatch: pytest.MonkeyPatch) -> 
     assert out.getvalue().startswith("plain: 1 of 1")
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(0.04, "0.0 s"), (99.94, "99.9 s"), (150, "2 min"), (7500, "2 h 05 min")]
-)
-def test_durations(seconds: float, text: str) -> None:
-    assert progress._duration(seconds) == text
-
-
 def test_import_needs_the_standard_library_only() -> None:
     code = "import sys, tilth.progress; print(sorted({'rich', 'numpy', 'IPython'} & set(sys.modules)))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -22,7 +22,7 @@ def _hundred_thousand(quick: bool) -> Rows:
 def _ours(model: str, repeats: int, **settings: Any) -> Contestant:
     def step(subject: Any, data: Rows) -> Any:
         found = subject[1](
-            subject[0], data.X, data.y, folds=10, repeats=repeats, beside=False, audit=False, workers=1,
+            subject[0], data.X, data.y, folds=10, repeats=repeats, baselines=False, audit=False, workers=1,
             metrics=["accuracy"],
         )  # fmt: skip
         return found.score().value

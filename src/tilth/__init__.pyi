@@ -35,6 +35,7 @@ from tilth.evaluate.metrics import metrics as metrics
 from tilth.evaluate.metrics.classification import expected_cost as expected_cost
 from tilth.evaluate.polynomial_orders import polynomial_orders as polynomial_orders
 from tilth.evaluate.population import sampling_bias as sampling_bias
+from tilth.evaluate.protocol import Protocol as Protocol
 from tilth.evaluate.proxies import proxies as proxies
 from tilth.evaluate.reliability import evaluation_size_curve as evaluation_size_curve
 from tilth.evaluate.reliability import evaluation_spread as evaluation_spread
@@ -166,6 +167,7 @@ from tilth.models.select.wrappers import BackwardElimination as BackwardEliminat
 from tilth.models.select.wrappers import EmbeddedForward as EmbeddedForward
 from tilth.models.select.wrappers import ExhaustiveSelection as ExhaustiveSelection
 from tilth.models.select.wrappers import ForwardSelection as ForwardSelection
+from tilth.models.sequences.most_frequent import MostFrequentTagger as MostFrequentTagger
 from tilth.models.trees.c45 import C45 as C45
 from tilth.models.trees.cart import CART as CART
 from tilth.models.trees.cart import CARTRegressor as CARTRegressor
@@ -281,6 +283,7 @@ from tilth.models import prepare as prepare
 from tilth.models import reduction as reduction
 from tilth.models import rules as rules
 from tilth.models import select as select
+from tilth.models import sequences as sequences
 from tilth.models import trees as trees
 
 models: Any

@@ -73,6 +73,7 @@ OTHERS: dict[str, str] = {
     "wrong_rows": "tilth.evaluate.wrong_rows",
     "residuals": "tilth.evaluate.residuals",
     "compare": "tilth.evaluate.compare",
+    "Protocol": "tilth.evaluate.protocol",
     "make_splits": "tilth.evaluate.splits",
     "diagnose_folds": "tilth.evaluate.folds",
     "learning_curve": "tilth.evaluate.curves",

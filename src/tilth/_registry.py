@@ -102,6 +102,7 @@ ESTIMATORS: dict[str, str] = {
     "WordVectors": "tilth.models.prepare.text",
     "TunedClassifier": "tilth.evaluate.search.tuned",
     "TunedRegressor": "tilth.evaluate.search.tuned",
+    "MostFrequentTagger": "tilth.models.sequences.most_frequent",
 }
 
 #: Classes other than estimators that a model file may hold -> their modules.
@@ -121,7 +122,6 @@ STORED: dict[str, str] = {
     "CauchySigmoid": "tilth.parts.sigmoids",
     "Centre": "tilth.data.number_steps",
     "ChiSquare": "tilth.parts.relevance",
-    "ClassSums": "tilth.engines.mixture.sums",
     "ClosedForm": "tilth.engines.linear.closed",
     "ColumnSpec": "tilth.data.schema",
     "ComplementaryLogLogSigmoid": "tilth.parts.sigmoids",
@@ -152,6 +152,7 @@ STORED: dict[str, str] = {
     "GeneralisedLogisticSigmoid": "tilth.parts.sigmoids",
     "Gini": "tilth.parts.criteria",
     "Gram": "tilth.stats.gram",
+    "Grams": "tilth.stats.gram",
     "GroupLasso": "tilth.parts.penalties",
     "HardMargin": "tilth.parts.margin_losses",
     "Hinge": "tilth.parts.margin_losses",
@@ -227,6 +228,7 @@ STORED: dict[str, str] = {
     "Standardise": "tilth.data.number_steps",
     "StudentTDistribution": "tilth.parts.distributions",
     "StudentTSigmoid": "tilth.parts.sigmoids",
+    "Sums": "tilth.stats.sums",
     "SymmetricUncertainty": "tilth.parts.relevance",
     "Tail": "tilth.parts.cuts",
     "TanhSigmoid": "tilth.parts.sigmoids",
@@ -254,4 +256,5 @@ CHAPTERS = (
     "decide",
     "select",
     "prepare",
+    "sequences",
 )

@@ -25,6 +25,8 @@ from itertools import count
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Protocol, Self, TextIO, TypedDict
 
+from tilth.words import duration
+
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
@@ -277,18 +279,11 @@ def _bar_display(stream: TextIO, notebook: bool) -> _Display | None:
 def _line(event: Event) -> str:
     done, total, seconds = event["done"], event["total"], event["seconds"]
     amount = f"{done:g} done" if total is None else f"{done:g} of {total:g}"
-    text = f"{event['title']}: {amount}, {_duration(seconds)}"
+    text = f"{event['title']}: {amount}, {duration(seconds)}"
     if event["state"] == "failed":
         return f"{text}, failed"
     if event["state"] == "end":
         return f"{text}, finished"
     if total is not None and 0 < done < total:
-        text += f", about {_duration(seconds * (total - done) / done)} left"
+        text += f", about {duration(seconds * (total - done) / done)} left"
     return text
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.1f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60:02d} min"

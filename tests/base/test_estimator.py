@@ -189,7 +189,7 @@ def test_fit_from_files_equals_fit_in_memory(tmp_path, titanic):
         assert model.schema_["age"].n_rows == 891
 
 
-@pytest.mark.covers("R-25", "R-29")
+@pytest.mark.covers("R-25")
 def test_declarations_speak():
     assert str(NaiveBayes().traits) == (
         "supervised, classification, parametric, non-linear, generative, eager, probabilistic"
@@ -200,33 +200,6 @@ def test_declarations_speak():
     assert "Reinforcement learning is out of scope" in page
     for name, cls in all_estimators().items():
         assert f"| {name} | {cls.card.traits.supervision} |" in page, f"{name}: run scripts/model_page.py"
-
-
-@pytest.mark.covers("R-28")
-def test_assumptions_name_a_check_that_runs(titanic):
-    model = NaiveBayes().fit(titanic[["sex", "age", "survived"]], "survived")
-    first = model.assumptions()[0]
-    assert "independent" in first.text
-    assert first.consequence
-    assert len(getattr(model, first.check)(titanic[["sex", "age", "survived"]], "survived")) == 1
-
-
-@pytest.mark.covers("R-10")
-def test_recipe_of_counting():
-    recipe = NaiveBayes(numeric="bins").recipe()
-    assert "closed form" in recipe.optimiser
-    assert "bins" in recipe.model
-    assert "log-likelihood" in recipe.cost
-    assert "missing" in recipe.data
-
-
-@pytest.mark.covers("R-15", "R-14")
-def test_parameters_and_hyperparameters(titanic):
-    model = NaiveBayes().fit(titanic, "survived")
-    assert not set(model.parameters()) & set(model.hyperparameters())
-    before = {k: id(v) for k, v in model.parameters().items()}
-    model.predict(titanic)
-    assert {k: id(v) for k, v in model.parameters().items()} == before
 
 
 def test_entry_points_by_concept_and_the_wrong_target():

@@ -9,7 +9,7 @@ from tilth.data.datasets import load, make_mixed
 @pytest.fixture(scope="module")
 def weather():
     models = {"Zero-R": ZeroRClassifier(), "One-R": OneRClassifier(), "Naive Bayes": NaiveBayes()}
-    return compare(models, load("weather").frame, "Play", beside=False)
+    return compare(models, load("weather").frame, "Play", baselines=False)
 
 
 def test_the_best_and_its_verdict(weather):
@@ -48,7 +48,7 @@ def test_good_starting_points_are_added():
 @pytest.mark.covers("EV-31")
 def test_differences_favour_the_better_model_and_are_those_of_the_corrected_t():
     data = make_mixed(2000, seed=0)
-    found = compare({"nb": NaiveBayes()}, data.frame, data.target, beside=False)
+    found = compare({"nb": NaiveBayes()}, data.frame, data.target, baselines=False)
     gain = found.differences["nb"]
     assert gain["accuracy"].low > 0
     assert gain["log loss"].high < 0
@@ -63,7 +63,7 @@ def test_differences_favour_the_better_model_and_are_those_of_the_corrected_t():
 
 
 def test_a_duel_has_two_sides():
-    found = compare([C45(), NaiveBayes()], load("penguins").frame, "species", folds=5, beside=False)
+    found = compare([C45(), NaiveBayes()], load("penguins").frame, "species", folds=5, baselines=False)
     one, other = found.duel("C45", "NaiveBayes"), found.duel("NaiveBayes", "C45")
     assert one.better == pytest.approx(other.worse)
     assert one.p == pytest.approx(other.p)
@@ -78,7 +78,7 @@ def test_models_that_do_not_differ_are_rarely_called_different():
     called = 0
     for _ in range(100):
         X, y = rng.integers(0, 3, size=(60, 2)).astype(float), rng.integers(0, 2, 60)
-        found = compare({"a": NaiveBayes(), "b": OneRClassifier()}, X, y, folds=5, beside=False)
+        found = compare({"a": NaiveBayes(), "b": OneRClassifier()}, X, y, folds=5, baselines=False)
         called += found.decided("a", "b")
     assert called <= 8
 
@@ -93,7 +93,7 @@ def test_errors_rank_downwards():
 
 def test_equal_names_are_numbered_and_pages_made():
     data = load("iris")
-    found = compare([C45(), C45(min_samples_leaf=10)], data.frame, data.target, folds=3, beside=False)
+    found = compare([C45(), C45(min_samples_leaf=10)], data.frame, data.target, folds=3, baselines=False)
     assert list(found.scores) == ["Zero-R", "C45", "C45 (2)"]
     assert [p.title for p in found.sections()] == ["Leaderboard", "Cross-validated scores", "Differences, pair by pair"]
     assert found.plot().axes
@@ -104,6 +104,6 @@ def test_equal_names_are_numbered_and_pages_made():
 
 
 def test_a_class_of_one_row_is_told_not_fatal():
-    found = compare({"nb": NaiveBayes()}, np.arange(12.0)[:, None], ["a"] * 6 + ["b"] * 5 + ["c"], beside=False)
+    found = compare({"nb": NaiveBayes()}, np.arange(12.0)[:, None], ["a"] * 6 + ["b"] * 5 + ["c"], baselines=False)
     assert len(found.resampling.splits) == 2
     assert any("'c'" in note for note in found.notes)

@@ -6,8 +6,9 @@ import pytest
 from sklearn import metrics as peer
 
 import tilth
-from tilth import NaiveBayes, OneRClassifier, Ridge, ZeroRClassifier, ZeroRRegressor, evaluate
+from tilth import DecisionTreeClassifier, NaiveBayes, OneRClassifier, Ridge, ZeroRClassifier, ZeroRRegressor, evaluate
 from tilth.data.datasets import load
+from tilth.evaluate.metrics import metric
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +52,26 @@ def test_regression_scores_agree_with_scikit_learn():
     assert scores["R2"].value == pytest.approx(peer.r2_score(answers.true, answers.given))
     assert "better than Zero-R" in found.verdict()
     assert found.shares()["mean error (target - answer)"][0] == pytest.approx((answers.true - answers.given).mean())
+
+
+@pytest.mark.covers("EV-09")
+def test_the_bootstrap_estimates_by_the_rows_that_were_not_drawn():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 2)), rng.integers(0, 2, 80)
+    found = evaluate(DecisionTreeClassifier(), X, y, split="bootstrap", repeats=20)
+    answers, splits = found.resampling.trials["DecisionTreeClassifier"].answers, found.resampling.splits
+    assert splits.kind == "bootstrap"
+    assert len(answers) == len(splits) == 20
+    for part, answer in zip(splits, answers, strict=True):
+        assert len(part.train) == 80
+        assert sorted(part.test) == sorted(set(range(80)) - set(part.train))
+        assert (answer.true == y[part.test]).all()
+    by_sample = [np.mean(a.true == a.given) for a in answers]
+    assert found.score().value == pytest.approx(np.mean(by_sample), abs=0.02)
+    assert found.score().value == pytest.approx(0.5, abs=0.08), (
+        "labels are coin flips: rows that were drawn have no say"
+    )
+    assert found.resampling.train_scores("DecisionTreeClassifier", metric("accuracy")).mean() > 0.7
 
 
 @pytest.mark.covers("EV-13", "SP-06")

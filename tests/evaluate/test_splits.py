@@ -82,7 +82,6 @@ def test_repeated_random_splits():
     assert len({tuple(s.test) for s in found}) == 7
 
 
-@pytest.mark.covers("EV-09")
 def test_the_bootstrap_tests_the_rows_it_did_not_draw():
     found = make_splits("bootstrap", np.arange(300.0), task="regression", repeats=40)
     disjoint(found)

@@ -274,7 +274,7 @@ def test_fitting_a_sample_gives_the_parameters_back(ours, peer):
     again = ours.fit(ours.sample(40_000, random_state=5))
     assert type(again) is type(ours)
     for name, value in ours.get_params().items():
-        if value is not None:
+        if value is not None and name != "structure":
             # Four standard errors of a sample of this size are within these bounds for every family.
             np.testing.assert_allclose(again.get_params()[name], value, rtol=0.12, atol=0.05, err_msg=name)
     assert again is not ours
@@ -294,7 +294,7 @@ def test_a_fit_is_a_maximum_of_the_likelihood(ours, peer):
 def nudged(fitted, name, step):
     """Distributions a little beside a fitted one in one parameter; none where it is not learned."""
     value = fitted.get_params()[name]
-    if value is None or name in ("n", "levels", "fixed_df"):
+    if value is None or name in ("n", "levels", "fixed_df", "structure"):
         return
     if name == "probabilities":
         for j in range(len(value)):
@@ -320,7 +320,7 @@ def test_weights_are_repetitions_and_zero_weights_are_absence(ours, peer):
     weight = np.random.default_rng(1).integers(0, 4, 50)
     by_weight, by_rows = ours.fit(rows, weight), ours.fit(np.repeat(rows, weight, axis=0))
     for name, value in by_rows.get_params().items():
-        if value is not None and name != "levels":
+        if value is not None and name not in ("levels", "structure"):
             np.testing.assert_allclose(by_weight.get_params()[name], value, rtol=1e-5, atol=1e-7)
 
 

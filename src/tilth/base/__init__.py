@@ -10,6 +10,7 @@ from tilth.base.generative import GenerativeClassifier
 from tilth.base.learner import Learner, Predictor
 from tilth.base.on_tables import OnTables
 from tilth.base.regressor import Regressor
+from tilth.base.sequences import SequenceModel
 from tilth.base.training import Training
 from tilth.base.transformer import Transformer
 from tilth.base.whole import whole_or_nothing
@@ -19,6 +20,6 @@ from tilth.params import declared, param
 __all__ = [
     "Accepts", "Assumption", "Candidate", "Card", "Classifier", "Clusterer", "Complexity", "Density", "Detector",
     "Estimator", "Explanation", "GenerativeClassifier", "Learner", "OnTables", "Predictor", "Probabilistic", "Recipe",
-    "Regressor", "Section", "Traits", "Training", "Transformer", "WeightLaw", "declared", "param",
+    "Regressor", "Section", "SequenceModel", "Traits", "Training", "Transformer", "WeightLaw", "declared", "param",
     "whole_or_nothing",
 ]  # fmt: skip

@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 
 from tilth import _core
 from tilth.base.answers import Need, offered
-from tilth.base.learner import Predictor
+from tilth.base.learner import Learner, Predictor
 from tilth.base.target import Target, codes_among, encode_labels
 from tilth.params import declared
 
@@ -19,7 +19,22 @@ Array = NDArray[Any]
 
 
 @declared
-class Classifier(ClassifierMixin, Predictor):
+class Labelled(Learner):
+    """A model whose target is a label of any type: ``classes_`` holds the labels, the model sees their places."""
+
+    def _encode_target(self, y: Target, classes: Any = None) -> Array:
+        if classes is None:
+            self.classes_, codes = encode_labels(y, unlabelled=self.unlabelled)
+            return codes
+        self.classes_ = np.asarray(classes)
+        return codes_among(y, self.classes_, type(self).__name__, unlabelled=self.unlabelled)
+
+    def _meet_labels(self, overview: Any) -> None:
+        self._encode_target(overview.labels(is_classifier=True, owner=type(self).__name__))
+
+
+@declared
+class Classifier(ClassifierMixin, Labelled, Predictor):
     """A model of classes. Subclasses give ``scores(table)``; labels of any type go in and come out.
 
     Scores are [n] for two classes, how far the second is ahead, else n x k. A model of probabilities is a
@@ -44,16 +59,6 @@ class Classifier(ClassifierMixin, Predictor):
             "a score is a signed distance, not a probability; wrap the model in a CalibratedClassifier, or use "
             "LogisticRegression."
         )
-
-    def _encode_target(self, y: Target, classes: Any = None) -> Array:
-        if classes is None:
-            self.classes_, codes = encode_labels(y)
-            return codes
-        self.classes_ = np.asarray(classes)
-        return codes_among(y, self.classes_, type(self).__name__)
-
-    def _meet_labels(self, overview: Any) -> None:
-        self._encode_target(overview.labels(is_classifier=True, owner=type(self).__name__))
 
     def scores(self, table: Any) -> NDArray[np.float64]:
         """Scores of typed rows: [n] for two classes, else n x k."""

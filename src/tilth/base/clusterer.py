@@ -41,7 +41,7 @@ class Clusterer(ClusterMixin, Learner):
         """Learn, then say the cluster of every row that was passed, rows of weight zero among them."""
         super().learn_from(training)
         if not self.transductive:
-            labels = self.assign(training.table)
+            labels = np.asarray(self.assign(training.table), dtype=np.int32)
             if training.kept is not None:
                 everyone = np.full(training.n_given, -1, dtype=np.int32)
                 everyone[training.kept] = labels
@@ -60,4 +60,4 @@ class Clusterer(ClusterMixin, Learner):
                 f"{type(self).__name__} groups the rows it was fitted on and has no answer for new ones; use "
                 "fit_predict, or a model such as KMeans."
             )
-        return self.assign(self._rows(X))
+        return np.asarray(self.assign(self._rows(X)), dtype=np.int32)

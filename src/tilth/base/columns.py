@@ -20,8 +20,10 @@ from tilth.errors import SchemaError, warn_data
 if TYPE_CHECKING:
     import pandas as pd
 
+    from tilth.base.target import TargetName
 
-def align(table: RawTable, schema: Schema, owner: str, target: str | None = None) -> RawTable:
+
+def align(table: RawTable, schema: Schema, owner: str, target: TargetName = None) -> RawTable:
     """The columns of ``table`` in the order of ``schema``, found by name where both have names."""
     if table.n_rows == 0 or table.width == 0:
         require_rows(table, owner)
@@ -47,7 +49,7 @@ def align(table: RawTable, schema: Schema, owner: str, target: str | None = None
             f"{owner} was trained on {len(gone)} column{'s' * (len(gone) > 1)} that X lacks: "
             f"{', '.join(map(repr, gone[:8]))}. X has {', '.join(map(repr, table.names[:12]))}."
         )
-    known = {*schema.names, target}
+    known = {*schema.names, *([target] if isinstance(target, str) else target or ())}
     extra = [n for n in table.names if n not in known]
     if extra:
         warn_data("W103", f"{owner} ignored {len(extra)} column{'s' * (len(extra) > 1)} it was not trained on: "

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 Supervision = Literal["supervised", "unsupervised", "semi-supervised", "none"]
 #: What a section comes to: nothing to worry about, something to look at, something that must be settled.
 Light = Literal["", "good", "warn", "bad"]
-Concept = Literal["classification", "regression", "clustering", "association", "transformation", "anomaly", "sequence"]
+Concept = Literal[
+    "classification", "regression", "clustering", "association", "transformation", "anomaly", "density", "sequence",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from tilth.base.target import Target, check_weight, one_dimensional
 from tilth.base.training import TargetNeed, Training, weight_of
 from tilth.base.whole import whole_or_nothing
 from tilth.data.infer import of_role
+from tilth.data.reading import is_sparse
 from tilth.data.table import Table
 from tilth.params import check_params, declared
 from tilth.stats.statistic import Statistic
@@ -55,6 +56,10 @@ class Learner(OnTables):
     target_need: ClassVar[TargetNeed] = "none"
     #: Whether the target may be several numbers per row, n x m.
     multi_output: ClassVar[bool] = False
+    #: Whether a row may have several labels: sets of labels, or n x m zeros and ones. The target is then n x m.
+    multi_label: ClassVar[bool] = False
+    #: Whether rows may lack a target (None, NaN, pandas.NA): their code is -1, their number NaN.
+    unlabelled: ClassVar[bool] = False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -142,8 +147,8 @@ class Learner(OnTables):
     def _training(self, X: Any, y: Any, sample_weight: Any, side: dict[str, Any] | None = None) -> Training:
         """What was passed to ``fit``, read and checked."""
         return Training.read(
-            X, y, sample_weight, type(self).__name__, need=self.target_need, or_matrix=self.multi_output, side=side,
-            kinds=self.kinds,
+            X, y, sample_weight, type(self).__name__, need=self.target_need, or_matrix=self.multi_output,
+            or_sets=self.multi_label, side=side, kinds=self.kinds,
         )  # fmt: skip
 
     def _begin_training(self, training: Training, classes: Any = None) -> None:
@@ -174,29 +179,31 @@ class Learner(OnTables):
                 "so does a solver that needs none); fit it anew on all rows to go on learning."
             )
         training = self._training(X, y, sample_weight)
-        raw = align(training.raw, self.schema_, owner)
         if training.labels is not None:
             training.target = self._encode_target(training.labels, getattr(self, "classes_", None))
-        if raw.is_sparse:
-            self._require_sparse(raw)
-            training.table = raw.matrix
-        elif online:
-            training.table = self._converted(raw.typed(self.schema_))
-        else:
-            self.schema_ = self.schema_.merge(schema_of_part(raw, self.schema_))
-            self.plan_ = dataclasses.replace(self.plan_, schema=self.schema_)
-            training.table = self._converted(raw.typed(self.schema_))
+        training.table = self._continue(training.raw)
         if online:
             self.update(training)
             return self
         statistic = self.statistic_.copy()
-        if not raw.is_sparse:
+        if not is_sparse(training.table):
             statistic = self.grow(statistic)
         self.absorb(statistic, training.table, training.target, training.weight)
         self.statistic_ = statistic
         self.conclude(statistic)
         self.judge(Passes([training], lambda t: (t.table, t.target, t.weight)))
         return self
+
+    def _continue(self, raw: Any) -> Any:
+        """A later part as the model sees it; where counts can grow, its levels join the schema."""
+        raw = align(raw, self.schema_, type(self).__name__)
+        if raw.is_sparse:
+            self._require_sparse(raw)
+            return raw.matrix
+        if type(self).fold != "online":
+            self.schema_ = self.schema_.merge(schema_of_part(raw, self.schema_))
+            self.plan_ = dataclasses.replace(self.plan_, schema=self.schema_)
+        return self._converted(raw.typed(self.schema_))
 
     @whole_or_nothing
     def fit_chunks(self, chunks: Chunks, *, backend: str = "serial", workers: int | None = None) -> Self:
@@ -210,6 +217,7 @@ class Learner(OnTables):
             raise TypeError(f"{type(self).__name__} cannot be fitted over chunks (fold = {type(self).fold!r}).")
         check_params(self)
         owner = type(self).__name__
+        chunks = self._source(chunks)
         if chunks.target is None and chunks.y is None and (name := of_role(self.kinds, "target", owner)) is not None:
             chunks = dataclasses.replace(chunks, target=name)
         overview = chunks.overview()
@@ -233,6 +241,10 @@ class Learner(OnTables):
         self.judge(passes)
         return self
 
+    def _source(self, chunks: Chunks) -> Chunks:
+        """The chunks as this kind of model reads them."""
+        return chunks
+
     def judge(self, passes: Passes) -> None:
         """Look at all rows again after they were learned, as a detector does to set its cut."""
 
@@ -247,7 +259,7 @@ class Learner(OnTables):
         table = settle(table, self.accepts, self.schema_, owner)
         codes = None
         if self.target_need != "none" and (chunk.target is not None or self.target_need == "needed"):
-            values = one_dimensional(chunk.target, n, owner, or_matrix=self.multi_output)
+            values = one_dimensional(chunk.target, n, owner, or_matrix=self.multi_output, or_sets=self.multi_label)
             codes = self._encode_target(values, getattr(self, "classes_", None))
         weight = check_weight(weight_of(chunk.table, chunk.weight, self.kinds, owner), n, owner, is_part=True)
         if weight is not None and (weight == 0).any():

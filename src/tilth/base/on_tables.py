@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from tilth.base.columns import Remark, align, examine, remarks_frame, require_rows, settle
 from tilth.base.declare import Explanation, cell_text
 from tilth.base.estimator import Estimator
+from tilth.base.target import TargetName
 from tilth.data.convert import Plan, plan
 from tilth.data.infer import infer
 from tilth.data.reading import is_sparse, read
@@ -53,7 +54,7 @@ class OnTables(Estimator):
 
     # ------------------------------------------------------------------------------------------------- training
 
-    def _begin(self, raw: RawTable, target_name: str | None, weight: Array | None) -> Any:
+    def _begin(self, raw: RawTable, target_name: TargetName, weight: Array | None) -> Any:
         """Infer, plan, fit the plan; gives what the model sees: a typed table, or the sparse matrix itself."""
         owner = type(self).__name__
         require_rows(raw, owner)
@@ -89,7 +90,7 @@ class OnTables(Estimator):
             owner=type(self).__name__,
         )
 
-    def _set_schema(self, schema: Schema, target_name: str | None) -> None:
+    def _set_schema(self, schema: Schema, target_name: TargetName) -> None:
         self.schema_ = schema
         self.target_ = target_name
         self.n_features_in_ = len(schema)

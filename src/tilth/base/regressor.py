@@ -20,6 +20,8 @@ Array = NDArray[Any]
 class Regressor(RegressorMixin, Predictor):
     """A model of numbers. Subclasses give ``values(table)``."""
 
+    #: Whether the numbers are scores that sort the rows of a query, and nothing else.
+    ranks_queries: ClassVar[bool] = False
     hooks: ClassVar[dict[Need, str]] = {"prediction": "values"}
 
     def __sklearn_tags__(self) -> Any:
@@ -28,7 +30,7 @@ class Regressor(RegressorMixin, Predictor):
         return tags
 
     def _encode_target(self, y: Target, classes: Any = None) -> Array:
-        return numbers_of(y, type(self).__name__)
+        return numbers_of(y, type(self).__name__, unlabelled=self.unlabelled)
 
     def values(self, table: Any) -> NDArray[np.float64]:
         """Predictions for typed rows."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.base.columns import require_rows, take_rows
-from tilth.base.target import Target, check_weight, one_dimensional, split_target
+from tilth.base.target import Target, TargetName, check_weight, one_dimensional, split_target
 from tilth.data.infer import Kinds, of_role
 from tilth.data.reading import read
 from tilth.data.schema import Role
@@ -34,7 +34,7 @@ class Training:
     raw: RawTable
     labels: Target | None
     weight: NDArray[np.float64] | None
-    name: str | None
+    name: TargetName
     n_given: int
     kept: NDArray[np.intp] | None = None
     side: Mapping[str, Any] = field(default_factory=dict)
@@ -45,12 +45,13 @@ class Training:
     @classmethod
     def read(
         cls, X: Any, y: Any, sample_weight: Any, owner: str, *, need: TargetNeed = "needed", or_matrix: bool = False,
-        side: Mapping[str, Any] | None = None, kinds: Kinds = None,
+        or_sets: bool = False, side: Mapping[str, Any] | None = None, kinds: Kinds = None,
     ) -> Training:  # fmt: skip
-        """Check and align what was passed to ``fit``; ``y`` may be the name of a column of ``X``.
+        """Check and align what was passed to ``fit``; ``y`` may name a column of ``X``, or be a list of such names.
 
         ``kinds`` may name the columns of target and weights, which serve where they are not given otherwise.
         """
+        name: TargetName
         y = of_role(kinds, "target", owner) if y is None else y
         if need == "none" or (need == "optional" and y is None):
             raw, values, name = read(X), None, y if isinstance(y, str) else None
@@ -58,7 +59,9 @@ class Training:
         else:
             raw, values, name = split_target(X, y, owner)
         require_rows(raw, owner)
-        labels = None if values is None else one_dimensional(values, raw.n_rows, owner, or_matrix=or_matrix)
+        labels = None if values is None else one_dimensional(
+            values, raw.n_rows, owner, or_matrix=or_matrix, or_sets=or_sets
+        )  # fmt: skip
         weight = check_weight(weight_of(raw, sample_weight, kinds, owner), raw.n_rows, owner)
         training = cls(raw, labels, weight, name, raw.n_rows, None, side or {}, kinds)
         if weight is not None and (weight == 0).any():

@@ -81,6 +81,10 @@ def _models(
 
     fitted = {thing: load(model_file(thing)) for thing in things}
     table = read_table(source, quiet)
-    known = [t for t in (getattr(m, "target_", None) for m in fitted.values()) if t in table.frame.columns]
+    known = [
+        t
+        for t in (getattr(m, "target_", None) for m in fitted.values())
+        if isinstance(t, str) and t in table.frame.columns
+    ]
     wanted = known_target(table, target or (known[0] if known else None))
     return compare_fitted(fitted, table, wanted, list(metrics) or None, seed)

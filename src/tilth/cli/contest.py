@@ -18,7 +18,7 @@ from tilth.evaluate.resample import Outcome, Resampling, Trial, ask
 from tilth.evaluate.splits import Split, Splits
 from tilth.evaluate.table import chosen_metrics, signed
 from tilth.lifecycle.source import Source, SourceError
-from tilth.quality.finding import count, plain
+from tilth.words import count, listed, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,11 +116,8 @@ def _with_classes(problem: Problem, models: Mapping[str, Any], source: str, targ
         known = np.asarray(model.classes_)
         if not set(known.tolist()) & set(own.tolist()):
             raise SourceError(
-                f"{name} predicts {_some(known)}, and {target!r} of {source} holds {_some(own)}: no label in common."
+                f"{name} predicts {listed(known.tolist(), 4, quoted=True)}, and {target!r} of {source} holds "
+                f"{listed(own.tolist(), 4, quoted=True)}: no label in common."
             )
     both: NDArray[Any] = np.unique(np.concatenate([own, *(np.asarray(m.classes_) for m in models.values())]))
     return replace(problem, classes=both, target=np.searchsorted(both, own)[problem.target])
-
-
-def _some(labels: NDArray[Any]) -> str:
-    return ", ".join(map(repr, labels.tolist()[:4])) + (", ..." if len(labels) > 4 else "")

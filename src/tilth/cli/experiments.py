@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from tilth.base import Section
 from tilth.base.result import Result
-from tilth.data.digits import digits
 from tilth.lifecycle.source import SourceError
+from tilth.words import spanned
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -163,5 +163,4 @@ def _number(value: Any) -> float:
 def _interval(told: Any, sign: str = "") -> str:
     if not isinstance(told, dict):
         return ""
-    value, low, high = digits(*(_number(told.get(k)) for k in ("value", "low", "high")), sign=sign)
-    return f"{value} ({low} to {high})"
+    return spanned(*(_number(told.get(k)) for k in ("value", "low", "high")), sign=sign)

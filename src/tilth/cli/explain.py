@@ -61,7 +61,8 @@ def explain(
 
     fitted = load(path)
     table = read_table(source, quiet, text_columns(fitted))
-    known = target or getattr(fitted, "target_", None) or (table.card.target if table.card else None)
+    own = getattr(fitted, "target_", None)
+    known = target or (own if isinstance(own, str) else None) or (table.card.target if table.card else None)
     document: dict[str, Any] = {
         "schema": "tilth.explain/1", "model": str(path), "class": type(fitted).__name__, "source": source,
         "rows": None, "importance": None,
@@ -89,7 +90,7 @@ def _rows(
     """Explanations as data and as pages."""
     from tilth.base.declare import Section
     from tilth.lifecycle.source import SourceError
-    from tilth.quality.finding import plain
+    from tilth.words import plain
 
     n = len(table.frame)
     beyond = next((r for r in wanted if r > n), None)

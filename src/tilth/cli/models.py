@@ -58,7 +58,7 @@ def datasets(as_json: bool) -> None:
 
 def _print(title: str, table: pd.DataFrame, what: str, as_json: bool, **facts: Any) -> None:
     if as_json:
-        from tilth.quality.finding import plain
+        from tilth.words import plain
 
         print_json({"schema": f"tilth.{what}/1", **facts, what: plain(table.to_dict("records"))})
         return

@@ -147,12 +147,11 @@ class Answerer:
 
     def answers(self, rows: pd.DataFrame) -> pd.DataFrame:
         """One line per row: the prediction, and what else was asked for or can be said."""
-        import pandas as pd
 
         from tilth.base.answers import answers
 
         outputs = answers(self.model, rows, self.need)
-        out = pd.DataFrame({"prediction": outputs.prediction})
+        out = _columns_of(outputs.prediction, getattr(self.model, "target_", None))
         if outputs.probabilities is not None:
             for place, label in enumerate(self.model.classes_.tolist()):
                 out[f"p({label})"] = outputs.probabilities[:, place]
@@ -176,6 +175,16 @@ class Answerer:
                 for k, words in enumerate(reasons(made), 1):
                     out[f"reason {k}"] = words
         return out
+
+
+def _columns_of(prediction: Any, names: Any) -> pd.DataFrame:
+    """A column, or one for each of several targets."""
+    import pandas as pd
+
+    if getattr(prediction, "ndim", 1) == 1:
+        return pd.DataFrame({"prediction": prediction})
+    labels = names if isinstance(names, list) else range(1, prediction.shape[1] + 1)
+    return pd.DataFrame(prediction, columns=[f"prediction of {name}" for name in labels])
 
 
 class Heard:

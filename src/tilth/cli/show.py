@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tilth.cli.options import debug_option, examples, json_option, model_file, print_json
-from tilth.data.digits import digits
+from tilth.words import count, cut, spanned
 
 if TYPE_CHECKING:
     from tilth.base import Section
@@ -112,8 +112,7 @@ _NOTHING = _Nothing()
 
 
 def _short(value: Any) -> str:
-    text = value if isinstance(value, str) else repr(value)
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+    return cut(value if isinstance(value, str) else repr(value), _SHOWN)
 
 
 def _difference_page(changes: list[dict[str, str]], same: bool, model: str, other: str) -> Section:
@@ -130,15 +129,14 @@ def _difference_page(changes: list[dict[str, str]], same: bool, model: str, othe
         )
         return Section(title, said)
     frame = pd.DataFrame(changes).rename(columns={"here": model, "there": other})
-    return Section(title, f"They differ in {len(changes)} place{'s' * (len(changes) > 1)}.", frame)
+    return Section(title, f"They differ in {count(len(changes), 'place')}.", frame)
 
 
 def _flat(value: Any, place: str = "") -> dict[str, Any]:
     """Nested data as places and values; a number with its interval is one value."""
     if isinstance(value, dict) and all(isinstance(value.get(k), (int, float)) for k in ("value", "low", "high")):
         how = f", {value['method']}" if "method" in value else ""
-        shown, low, high = digits(value["value"], value["low"], value["high"])
-        value = f"{shown} ({low} to {high}){how}"
+        value = f"{spanned(value['value'], value['low'], value['high'])}{how}"
     if isinstance(value, dict):
         return {
             k: v for key, inner in value.items() for k, v in _flat(inner, f"{place}.{key}" if place else key).items()

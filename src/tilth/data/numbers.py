@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from tilth.words import count, listed
+
 #: Cells that can only mean "no value" in a column of numbers.
 MISSING_TOKENS = frozenset(
     {
@@ -90,6 +92,5 @@ def tokens_text(tokens: Mapping[str, int]) -> str:
     ("3 cells '--' taken as missing", "4 cells '--' (3), 'see note' (1) taken as missing")
     """
     cells, named = sum(tokens.values()), list(tokens.items())
-    words = ", ".join(repr(v) if len(named) == 1 else f"{v!r} ({n})" for v, n in named[:5])
-    more = f" and {len(named) - 5} more" if len(named) > 5 else ""
-    return f"{cells} cell{'s' * (cells != 1)} {words}{more} taken as missing"
+    tokens_named = listed((repr(v) if len(named) == 1 else f"{v!r} ({n})" for v, n in named), 5)
+    return f"{count(cells, 'cell')} {tokens_named} taken as missing"

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.data.kinds import Kind, Level, level_key
+from tilth.data.kinds import Kind, level_key
 from tilth.errors import SchemaError
 from tilth.params import stored
+from tilth.words import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -141,12 +142,15 @@ class Schema:
     def __getitem__(self, name: str) -> ColumnSpec:
         if name in self.by_name:
             return self.by_name[name]
-        raise SchemaError(f"There is no column {name!r}; the columns are {_listing(self.names)}.")
+        raise SchemaError(f"There is no column {name!r}; the columns are {listed(self.names, 8, quoted=True)}.")
 
     def merge(self, other: Schema) -> Schema:
         """The schema of both tables' rows together: levels united (ours first), ranges widened, counts added."""
         if self.names != other.names:
-            raise SchemaError(f"Cannot merge schemas of {_listing(self.names)} and {_listing(other.names)}.")
+            raise SchemaError(
+                f"Cannot merge schemas of {listed(self.names, 8, quoted=True)} and "
+                f"{listed(other.names, 8, quoted=True)}."
+            )
         return dataclasses.replace(self, columns=tuple(map(_merge_columns, self.columns, other.columns)))
 
     def frame(self) -> pd.DataFrame:
@@ -204,11 +208,6 @@ def _values_text(spec: ColumnSpec) -> str:
         return f"{spec.low:g} to {spec.high:g}" if spec.low == spec.low else ""
     text = str(spec.kind)
     return text[text.index("(") + 1 : -1]
-
-
-def _listing(names: tuple[Level, ...] | tuple[str, ...]) -> str:
-    shown = ", ".join(repr(n) for n in names[:8])
-    return shown + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
 
 def table_text(rows: list[tuple[str, ...]], indent: str = "  ") -> str:

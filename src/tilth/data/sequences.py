@@ -21,6 +21,7 @@ from tilth.data.schema import Schema
 from tilth.data.table import RawColumn, RawTable, Table
 from tilth.errors import SchemaError
 from tilth.params import stored
+from tilth.words import count, listed
 
 Array = NDArray[Any]
 Offsets = NDArray[np.int64]
@@ -115,10 +116,8 @@ class Sequences:
         n, lengths, names = len(self), self.lengths, self.steps.names
         low, high = (int(lengths.min()), int(lengths.max())) if n else (0, 0)
         span = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-        shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-        return (
-            f"{n:,} sequence{'s' * (n != 1)} of {span} step{'s' * (high != 1)}, column{'s' * (len(names) != 1)} {shown}"
-        )
+        columns = "column" if len(names) == 1 else "columns"
+        return f"{count(n, 'sequence')} of {span} step{'s' * (high != 1)}, {columns} {listed(names, 8)}"
 
     def inconsistency(self) -> str:
         """What does not fit together in values that came from a file; empty where all does."""

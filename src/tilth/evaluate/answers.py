@@ -15,9 +15,9 @@ Floats = NDArray[np.float64]
 class Answers:
     """True targets and the answers of one model, one entry per row.
 
-    ``true`` and ``given`` are places in ``classes``, or numbers. ``probability`` is n x k in the order of ``classes``.
-    ``score`` is one number per row: more of the last class, more anomalous, ranked further up. ``group`` says which
-    rows belong together: the query of a ranking, or rows that are not independent of each other.
+    ``true`` and ``given`` are places in ``classes``, or numbers (n x m for m outputs). ``probability`` is n x k in the
+    order of ``classes``. ``score`` is one number per row: more of the last class, more anomalous, ranked further up.
+    ``group`` says which rows belong together: the query of a ranking, or rows that are not independent of each other.
     """
 
     true: NDArray[Any]
@@ -51,6 +51,10 @@ class Answers:
         if self.score is not None or self.probability is None or self.probability.shape[1] != 2:
             return self.score
         return self.probability[:, 1]
+
+    def output(self, place: int) -> Answers:
+        """One of several outputs by itself."""
+        return Answers(self.true[:, place], self.given[:, place], weight=self.weight, group=self.group)
 
     def rows(self, index: NDArray[Any]) -> Answers:
         """Some of the rows."""

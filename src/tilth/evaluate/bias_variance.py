@@ -21,8 +21,8 @@ from tilth.evaluate.problem import Problem, prepared, task_of_models
 from tilth.evaluate.ranges import resolve, usual_values
 from tilth.evaluate.resample import Outcome, answer_split
 from tilth.evaluate.splits import Split, make_splits
-from tilth.quality.finding import plain
 from tilth.stats.folds import draw, without
+from tilth.words import plain
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,9 +14,9 @@ from tilth.base.result import Result
 from tilth.base.target import check_weight, codes_among, encode_labels, one_dimensional
 from tilth.evaluate.intervals import RESAMPLED_ROWS, Interval, from_resamples, resampled_means
 from tilth.parts.calibrators import Reliability, log_odds, odds_floor, recalibration, reliability
-from tilth.quality.finding import plain
 from tilth.stats.bounds import wilson_bounds
 from tilth.stats.hypothesis import Test, chi2_test, holm, two_sided
+from tilth.words import plain
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from tilth.base import Section
-from tilth.data.digits import digits, readable
-from tilth.data.infer import Kinds
-from tilth.evaluate.problem import prepared, task_of_models
-from tilth.evaluate.resample import resample
-from tilth.evaluate.splits import make_splits
-from tilth.evaluate.table import ZERO_R, Scores, baselines, chosen_metrics, signed, zero_r
+from tilth.evaluate.problem import task_of_models
+from tilth.evaluate.protocol import Options, Protocol
+from tilth.evaluate.table import ZERO_R, Scores, baselines_for, chosen_metrics, signed, zero_r
 from tilth.stats.hypothesis import holm
+from tilth.words import digits, readable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -206,30 +204,19 @@ def compare(
     X: Any,
     y: Any = None,
     *,
-    split: Any = "auto",
-    folds: int | None = None,
-    repeats: int | None = None,
-    test_size: float = 0.2,
-    groups: Any = None,
-    time: Any = None,
-    metrics: Any = None,
-    sample_weight: Any = None,
-    kinds: Kinds = None,
-    level: float = 0.95,
-    seed: int = 0,
-    beside: bool = True,
-    timeout: float | None = None,
-    workers: int | None = None,
+    baselines: bool = True,
+    protocol: Protocol | None = None,
+    **options: Unpack[Options],
 ) -> Comparison:
     """Rank models on the same splits by one score, with intervals, tests and ties.
 
     Parameters
     ----------
     models : estimators, or estimators by name, simplest first; all classifiers or all regressors.
-    beside : add Zero-R, One-R, naive Bayes and logistic regression (Zero-R and ridge regression for numbers); False
+    baselines : add Zero-R, One-R, naive Bayes and logistic regression (Zero-R and ridge regression for numbers); False
         adds Zero-R only.
 
-    The other parameters are those of :func:`evaluate`.
+    protocol, options : as for :func:`evaluate`.
 
     >>> from tilth import C45
     >>> from tilth.data.datasets import load_iris
@@ -239,24 +226,18 @@ def compare(
     """
     ladder = _named(models)
     task = task_of_models(ladder, "compare")
-    problem = prepared(
-        X, y, task=task, kinds=kinds, sample_weight=sample_weight, groups=groups, time=time, owner="compare"
-    )
-    splits = make_splits(
-        split, problem.target, task=problem.strata, folds=folds, repeats=repeats, test_size=test_size,
-        groups=problem.groups, time=problem.time, seed=seed,
-    )  # fmt: skip
+    how = Protocol.of(protocol, options, "compare")
+    problem = how.problem(X, y, task, "compare")
     base = next((n for n, m in ladder.items() if isinstance(m, ZERO_R)), None)
-    others = baselines(task, starting=True) if beside else {}
+    others = baselines_for(task, starting=True) if baselines else {}
     if base is None:
         base = "Zero-R"
         others = {base: zero_r(task), **others}
     kept = {n: m for n, m in others.items() if n not in ladder and not _is_there(m, ladder)}
-    found = resample(
-        {**kept, **ladder}, problem, splits, timeout=timeout, workers=workers, may_fail=set(kept) - {base},
-        title="Comparing",
-    )  # fmt: skip
-    return Comparison(found, chosen_metrics(metrics, task, problem.labelled), base, level)
+    resampling = how.resample(
+        {**kept, **ladder}, problem, how.splits(problem), may_fail=set(kept) - {base}, title="Comparing"
+    )
+    return Comparison(resampling, chosen_metrics(how.metrics, task, problem.labelled, problem.outputs), base, how.level)
 
 
 def _is_there(model: Any, ladder: Mapping[str, Any]) -> bool:

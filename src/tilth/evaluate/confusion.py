@@ -17,8 +17,8 @@ from tilth.evaluate.answers import Answers
 from tilth.evaluate.intervals import Interval, from_resamples
 from tilth.evaluate.metrics.rates import RATES, Average, Rate, Shares, n_classes
 from tilth.evaluate.metrics.tables import Table
-from tilth.quality.finding import plain
 from tilth.stats.bounds import wilson_bounds
+from tilth.words import plain
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 
 from tilth.base import Section
 from tilth.base.result import Result
-from tilth.data.digits import readable
 from tilth.data.names import beside
 from tilth.evaluate.diagnosis import Diagnosis, diagnose, error_of, surely_above
 from tilth.evaluate.intervals import Interval, over_splits
 from tilth.evaluate.metrics import Metric
 from tilth.evaluate.splits import Splits
-from tilth.quality.finding import plain
+from tilth.words import plain, readable
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tilth import progress
-from tilth.data.infer import Kinds
 from tilth.evaluate.evaluation import name_of
 from tilth.evaluate.intervals import Interval
 from tilth.evaluate.metrics import Metric
-from tilth.evaluate.problem import Problem, prepared, task_of_models
-from tilth.evaluate.resample import Outcome, Trial, resample
-from tilth.evaluate.splits import Splits, make_splits
+from tilth.evaluate.problem import Problem, task_of_models
+from tilth.evaluate.protocol import Protocol
+from tilth.evaluate.resample import Outcome, Trial
+from tilth.evaluate.splits import Splits
 from tilth.evaluate.table import chosen_metrics, zero_r
 
 Floats = NDArray[np.float64]
@@ -34,7 +34,12 @@ class Task:
     problem: Problem
     splits: Splits
     metric: Metric
-    level: float
+    how: Protocol
+
+    @property
+    def level(self) -> float:
+        """Confidence of the intervals."""
+        return self.how.level
 
     def baseline(self) -> dict[str, Any]:
         """Zero-R, unless that is the model."""
@@ -43,30 +48,24 @@ class Task:
 
 
 def begin(
-    owner: str, model: Any, X: Any, y: Any, *, metric: Any, split: Any, folds: int | None, repeats: int | None,
-    test_size: float, groups: Any, time: Any, sample_weight: Any, kinds: Kinds, level: float, seed: int,
-) -> Task:  # fmt: skip
+    owner: str, model: Any, X: Any, y: Any, metric: Any, protocol: Protocol | None, options: Mapping[str, Any]
+) -> Task:
     """Read the input of a curve. Five folds unless asked otherwise; with ``time`` the last rows are held out."""
-    if not 0 < level < 1:
-        raise ValueError(f"{owner}: level must lie between 0 and 1, as in 0.95; got {level}.")
+    how = Protocol.of(protocol, options, owner)
     name = name_of(model)
     task = task_of_models({name: model}, owner)
-    problem = prepared(X, y, task=task, kinds=kinds, sample_weight=sample_weight, groups=groups, time=time, owner=owner)
-    if split == "auto" and problem.time is not None:
-        split = "holdout"
-    how: dict[str, Any] = {
-        "task": task, "repeats": repeats, "test_size": test_size, "groups": problem.groups, "time": problem.time,
-        "seed": seed,
-    }  # fmt: skip
-    splits = make_splits(split, problem.target, folds=folds, **how)
-    if split == "auto" and folds is None and len(splits) > FOLDS * (repeats or 1):
-        splits = make_splits(split, problem.target, folds=FOLDS, **how)
-    chosen = chosen_metrics(metric, task)[0]
+    problem = how.problem(X, y, task, owner)
+    if how.split == "auto" and problem.time is not None:
+        how = replace(how, split="holdout")
+    splits = how.splits(problem)
+    if how.split == "auto" and how.folds is None and len(splits) > FOLDS * (how.repeats or 1):
+        splits = replace(how, folds=FOLDS).splits(problem)
+    chosen = chosen_metrics(how.metrics if metric is None else metric, task)[0]
     if not chosen.share and min(len(s.test) for s in splits) < 2:
         raise ValueError(
             f"{owner}: {chosen.name} needs at least 2 test rows in every split, and some have 1; ask for fewer folds."
         )
-    return Task(name, model, problem, splits, chosen, level)
+    return Task(name, model, problem, splits, chosen, how)
 
 
 def score_points(
@@ -76,8 +75,6 @@ def score_points(
     beside: Mapping[str, Any],
     beside_at: int,
     title: str,
-    timeout: float | None,
-    workers: int | None,
 ) -> Scored:
     """Fit and score a model at each point (a model and its splits); ``beside`` are others, fitted at one of them."""
     n = len(task.splits)
@@ -86,9 +83,9 @@ def score_points(
     with progress.task(title, total=len(points)) as work:
         for place, (model, splits) in enumerate(points):
             others = dict(beside) if place == beside_at else {}
-            done = resample(
-                {task.name: model, **others}, task.problem, splits,
-                may_fail={task.name, *others}, timeout=timeout, workers=workers, title=f"{title}: point {place + 1}",
+            done = task.how.resample(
+                {task.name: model, **others}, task.problem, splits, may_fail={task.name, *others},
+                title=f"{title}: point {place + 1}",
             )  # fmt: skip
             trial = done.trials[task.name]
             reached = len(trial.outcomes)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.data.infer import Kinds
 from tilth.evaluate.curve import Curve
 from tilth.evaluate.curve_points import Task, begin, score_points
 from tilth.evaluate.diagnosis import error_of
 from tilth.evaluate.evaluation import name_of
 from tilth.evaluate.metrics import Metric
 from tilth.evaluate.problem import Problem, task_of_models
+from tilth.evaluate.protocol import Options, Protocol
 from tilth.evaluate.ranges import resolve, usual_values
 from tilth.evaluate.splits import Ints, Split, Splits
 
@@ -34,18 +34,8 @@ def learning_curve(
     sizes: Sequence[float] | None = None,
     metric: Any = None,
     reference: Any = "auto",
-    split: Any = "auto",
-    folds: int | None = None,
-    repeats: int | None = None,
-    test_size: float = 0.2,
-    groups: Any = None,
-    time: Any = None,
-    sample_weight: Any = None,
-    kinds: Kinds = None,
-    level: float = 0.95,
-    seed: int = 0,
-    timeout: float | None = None,
-    workers: int | None = None,
+    protocol: Protocol | None = None,
+    **options: Unpack[Options],
 ) -> Curve:
     """Scores of seen and of other rows against the number of training rows.
 
@@ -60,7 +50,7 @@ def learning_curve(
     metric : a name or a metric; accuracy or RMSE unless told.
     reference : what can be reached, for the verdict on underfitting: a score, a model that is fitted on all training
         rows of the same splits, "auto" (the better of a random forest and a linear model) or None.
-    split, folds, repeats, test_size, groups, time, seed : see :func:`make_splits`; 5 folds unless told.
+    protocol, options : as for :func:`tilth.evaluate`; 5 folds unless named.
 
     >>> from tilth import NaiveBayes, load_dataset
     >>> iris = load_dataset("iris")
@@ -68,11 +58,8 @@ def learning_curve(
     >>> curve.frame()["verdict"].iloc[-1]
     'fine'
     """
-    task = begin(
-        "learning_curve", model, X, y, metric=metric, split=split, folds=folds, repeats=repeats, test_size=test_size,
-        groups=groups, time=time, sample_weight=sample_weight, kinds=kinds, level=level, seed=seed,
-    )  # fmt: skip
-    orders = [_nested(task.problem, s, seed) for s in task.splits]
+    task = begin("learning_curve", model, X, y, metric, protocol, options)
+    orders = [_nested(task.problem, s, task.how.seed) for s in task.splits]
     most = min(len(rows) for rows, _ in orders)
     wanted = _sizes(sizes, most, task.problem)
     points, counts = [], []
@@ -82,11 +69,13 @@ def learning_curve(
             for (rows, unit), s in zip(orders, task.splits, strict=True)
         )
         counts.append(round(float(np.mean([len(p.train) for p in parts]))))
-        points.append((model, Splits(f"{task.splits.name}, {m} rows", "given", parts, task.problem.n_rows, seed)))
+        points.append(
+            (model, Splits(f"{task.splits.name}, {m} rows", "given", parts, task.problem.n_rows, task.how.seed))
+        )
     beside, level_known = _references(reference, task)
     found = score_points(
         task, points, beside={**task.baseline(), **beside}, beside_at=len(points) - 1,
-        title=f"Learning curve of {task.name}", timeout=timeout, workers=workers,
+        title=f"Learning curve of {task.name}",
     )  # fmt: skip
     name, scores = _best_reference(found.beside, beside, task.metric)
     if level_known is not None:
@@ -96,7 +85,7 @@ def learning_curve(
         notes.append("Tested on later rows: a gap may be drift as well as overfitting, and older rows may hurt.")
     return Curve(
         "rows", task.name, task.metric, np.array(counts), "training rows", found.train, found.validation, task.splits,
-        "Nested training sets.", level, found.beside.get("Zero-R"), scores, name, found.seconds, notes,
+        "Nested training sets.", task.level, found.beside.get("Zero-R"), scores, name, found.seconds, notes,
         row_intervals=found.rows,
     )  # fmt: skip
 
@@ -216,18 +205,8 @@ def complexity_curve(
     parameter: str,
     values: Sequence[Any] | None = None,
     metric: Any = None,
-    split: Any = "auto",
-    folds: int | None = None,
-    repeats: int | None = None,
-    test_size: float = 0.2,
-    groups: Any = None,
-    time: Any = None,
-    sample_weight: Any = None,
-    kinds: Kinds = None,
-    level: float = 0.95,
-    seed: int = 0,
-    timeout: float | None = None,
-    workers: int | None = None,
+    protocol: Protocol | None = None,
+    **options: Unpack[Options],
 ) -> Curve:
     """Scores of seen and of other rows against a parameter: degree, depth, k of nearest neighbours, C, alpha.
 
@@ -250,10 +229,7 @@ def complexity_curve(
     >>> curve.verdicts
     ['underfit', 'fine', 'fine']
     """
-    task = begin(
-        "complexity_curve", model, X, y, metric=metric, split=split, folds=folds, repeats=repeats, test_size=test_size,
-        groups=groups, time=time, sample_weight=sample_weight, kinds=kinds, level=level, seed=seed,
-    )  # fmt: skip
+    task = begin("complexity_curve", model, X, y, metric, protocol, options)
     given, declared = resolve(model, parameter, "complexity_curve")
     most = min(len(s.train) for s in task.splits)
     tried = usual_values(given, declared, parameter, most) if values is None else _given_values(values)
@@ -261,13 +237,12 @@ def complexity_curve(
 
     points = [(clone(model).set_params(**{parameter: value}), task.splits) for value in tried]
     found = score_points(
-        task, points, beside=task.baseline(), beside_at=0, title=f"Complexity curve of {task.name}", timeout=timeout,
-        workers=workers,
+        task, points, beside=task.baseline(), beside_at=0, title=f"Complexity curve of {task.name}",
     )  # fmt: skip
     x = np.array(tried) if all(_is_number(v) for v in tried) else np.array([*tried, None], dtype=object)[:-1]
     return Curve(
         "parameter", task.name, task.metric, x, parameter, found.train, found.validation, task.splits,
-        f"A fit for every value of {parameter}.", level, found.beside.get("Zero-R"), seconds=found.seconds,
+        f"A fit for every value of {parameter}.", task.level, found.beside.get("Zero-R"), seconds=found.seconds,
         notes=found.notes, given=given, row_intervals=found.rows,
     )  # fmt: skip
 

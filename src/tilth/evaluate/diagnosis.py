@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tilth.base.result import Result
-from tilth.data.digits import readable
 from tilth.evaluate.intervals import Interval, over_splits
 from tilth.evaluate.metrics import Metric
-from tilth.quality.finding import percent, plain
+from tilth.words import percent, plain, readable
 
 if TYPE_CHECKING:
     import pandas as pd

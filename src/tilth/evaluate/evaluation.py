@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from tilth.base import Section
-from tilth.data.digits import readable
-from tilth.data.infer import Kinds
 from tilth.evaluate.metrics import Metric
-from tilth.evaluate.problem import prepared, task_of_models
-from tilth.evaluate.resample import resample
-from tilth.evaluate.splits import ADVICE, make_splits
-from tilth.evaluate.table import Scores, baselines, chosen_metrics, signed
+from tilth.evaluate.problem import task_of_models
+from tilth.evaluate.protocol import Options, Protocol
+from tilth.evaluate.splits import ADVICE
+from tilth.evaluate.table import Scores, baselines_for, chosen_metrics, signed
+from tilth.words import readable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +33,8 @@ class Evaluation(Scores):
 
     def score(self, metric: str | Metric | None = None) -> Interval:
         """The model's score with its interval; without a name the metric that ranks."""
-        wanted = self.main if metric is None else chosen_metrics(metric, self.task)[0]
+        problem = self.resampling.problem
+        wanted = self.main if metric is None else chosen_metrics(metric, self.task, outputs=problem.outputs)[0]
         if wanted.name not in self.scores[self.name]:
             return self.resampling.score(self.name, wanted, self.level)
         return self.scores[self.name][wanted.name]
@@ -67,7 +67,7 @@ class Evaluation(Scores):
         """True against predicted classes of all tested rows."""
         from tilth.evaluate.confusion import confusion
 
-        if self.task != "classification":
+        if self.resampling.classes is None:
             raise TypeError("A confusion matrix needs classes; this is a regression.")
         return confusion(self.resampling.pooled(self.name))
 
@@ -78,11 +78,14 @@ class Evaluation(Scores):
         answers = self.resampling.pooled(self.name)
         if answers.classes is None:
             error = answers.true - answers.given
+            outputs = self.resampling.problem.outputs
             return pd.DataFrame({
-                "mean of targets": [np.average(answers.true, weights=answers.weight)],
-                "mean of answers": [np.average(answers.given, weights=answers.weight)],
-                "mean error (target - answer)": [np.average(error, weights=answers.weight)],
-            })  # fmt: skip
+                name: np.atleast_1d(np.average(values, axis=0, weights=answers.weight))
+                for name, values in (
+                    ("mean of targets", answers.true), ("mean of answers", answers.given),
+                    ("mean error (target - answer)", error),
+                )
+            }, index=pd.Index(outputs, name="output") if outputs else None)  # fmt: skip
         k = len(answers.classes)
         true = np.bincount(answers.true, weights=answers.weight, minlength=k)
         given = np.bincount(answers.given, weights=answers.weight, minlength=k)
@@ -106,8 +109,8 @@ class Evaluation(Scores):
         pages = [Section("Scores", f"{self.verdict()}\n\n{self.how()}", self.short_frame(), figure=self.plot,
                          advice=self.caution(self.name))]  # fmt: skip
         pages.append(Section("Do the folds agree?", str(self.folds)))
-        if self.task in ("classification", "regression"):
-            biased = "Shares of the classes, true and predicted." if self.task == "classification" else "Signed error."
+        if self.task in ("classification", "regression", "sequences"):
+            biased = "Signed error." if self.task == "regression" else "Shares of the classes, true and predicted."
             pages.append(Section("Is it biased?", biased, self.shares().reset_index()))
         if self.findings:
             pages.append(Section("To doubt", "\n".join(str(f) for f in self.findings[:3])))
@@ -131,38 +134,30 @@ def evaluate(
     X: Any,
     y: Any = None,
     *,
-    split: Any = "auto",
-    folds: int | None = None,
-    repeats: int | None = None,
-    test_size: float = 0.2,
-    groups: Any = None,
-    time: Any = None,
-    metrics: Any = None,
-    sample_weight: Any = None,
-    kinds: Kinds = None,
-    level: float = 0.95,
-    seed: int = 0,
-    beside: bool = True,
+    baselines: bool = True,
     audit: bool = True,
-    timeout: float | None = None,
-    workers: int | None = None,
+    protocol: Protocol | None = None,
+    **options: Unpack[Options],
 ) -> Evaluation:
     """Score a model on rows it has not seen, beside Zero-R and One-R.
 
     Parameters
     ----------
-    model : any classifier, regressor, detector or clusterer, ours or scikit-learn's, also a pipeline; it is cloned,
-        never changed.
-    X, y : rows and target as for ``fit``; ``y`` may name a column of X. A detector is compared with labels of anomalies
-        (1 beside 0, -1 beside 1, or the rarer of two); a clusterer with known classes, or by silhouettes without.
-    split, folds, repeats, test_size, groups, time, seed : how rows are split, see :func:`make_splits`. ``groups`` and
-        ``time`` may name columns, which are then not learned from.
-    metrics : names or metrics; the first one ranks. Default: accuracy, balanced accuracy, log loss; RMSE, MAE, R2;
-        for detectors AUC, average precision, precision at n; for clusters ARI, NMI, silhouette.
-    level : confidence of the intervals.
-    beside : False leaves the baselines out.
+    model : any classifier, regressor, detector or clusterer, ours or scikit-learn's, also a pipeline, or a model of
+        sequences; it is cloned, never changed.
+    X, y : rows and target as for ``fit``; ``y`` may name a column of X, or be a list of names for a model of
+        several numbers: scores are then means over them, and of each. A ranker needs ``groups``, the query of each row.
+        A detector is compared with labels of anomalies (1 beside 0, -1 beside 1, or the rarer of two);
+        a clusterer with known classes, or by silhouettes without. Sequences come in any form that ``read_sequences``
+        takes, and are kept whole by folds and intervals.
+    baselines : False leaves Zero-R and One-R out.
     audit : False skips the light checks for leaks.
-    timeout : seconds a single fit may take.
+    protocol, options : how rows are split, what is measured and how sure to be: a :class:`Protocol`, and its fields
+        as keywords (``split``, ``folds``, ``repeats``, ``test_size``, ``groups``, ``time``, ``metrics``,
+        ``sample_weight``, ``kinds``, ``level``, ``seed``, ``timeout``, ``workers``). Metrics unless named: accuracy,
+        balanced accuracy, log loss; RMSE, MAE, R2; for detectors AUC, average precision, precision at n; for clusters
+        ARI, NMI, silhouette; for rankings NDCG, MAP, MRR; for sequences token and sequence accuracy ("span F1" for BIO
+        tags).
 
     >>> from tilth import NaiveBayes
     >>> from tilth.data.datasets import load_weather
@@ -172,22 +167,17 @@ def evaluate(
     """
     name = name_of(model)
     task = task_of_models({name: model}, "evaluate")
-    problem = prepared(X, y, task=task, kinds=kinds, sample_weight=sample_weight, groups=groups, time=time)
-    splits = make_splits(
-        split, problem.target, task=problem.strata, folds=folds, repeats=repeats, test_size=test_size,
-        groups=problem.groups, time=problem.time, seed=seed,
-    )  # fmt: skip
-    others = baselines(task) if beside else {}
+    how = Protocol.of(protocol, options, "evaluate")
+    problem = how.problem(X, y, task, "evaluate")
+    others = baselines_for(task) if baselines else {}
     ladder = {**{n: m for n, m in others.items() if type(m) is not type(model)}, name: model}
-    found = resample(
-        ladder, problem, splits, timeout=timeout, workers=workers, may_fail=set(others), title=f"Evaluating {name}"
-    )
-    chosen = chosen_metrics(metrics, task, problem.labelled)
-    result = Evaluation(found, chosen, next(iter(ladder)), level, name=name)
-    if audit and task in ("classification", "regression"):
+    resampling = how.resample(ladder, problem, how.splits(problem), may_fail=set(others), title=f"Evaluating {name}")
+    chosen = chosen_metrics(how.metrics, task, problem.labelled, problem.outputs)
+    result = Evaluation(resampling, chosen, next(iter(ladder)), how.level, name=name)
+    if audit and task in ("classification", "regression") and not problem.outputs:
         from tilth.evaluate.audit import light_checks
 
-        result.findings.extend(light_checks(model, found, name=name, metric=chosen[0], notes=result.notes))
+        result.findings.extend(light_checks(model, resampling, name=name, metric=chosen[0], notes=result.notes))
     return result
 
 

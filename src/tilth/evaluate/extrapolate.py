@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tilth.base.result import Result
-from tilth.data.digits import digits, readable
 from tilth.evaluate.curve import Curve
 from tilth.evaluate.diagnosis import error_of
 from tilth.evaluate.intervals import Interval
-from tilth.quality.finding import plain
+from tilth.words import digits, plain, readable
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +24,13 @@ from tilth.evaluate.grouping import Grouping, groupings, kinds_of
 from tilth.evaluate.groups import LEAST, TOLERANCE, GroupScores, scores_of
 from tilth.evaluate.intervals import Interval, wilson
 from tilth.evaluate.population import SamplingBias, sampling_bias
-from tilth.evaluate.problem import Problem, prepared, task_of_models
+from tilth.evaluate.problem import Problem, task_of_models
+from tilth.evaluate.protocol import Options, Protocol
 from tilth.evaluate.proxies import Proxies, can_be_told, is_names, proxies, split_sensitive
 from tilth.evaluate.resample import ask, resample
 from tilth.evaluate.splits import make_splits
-from tilth.quality.finding import listed, percent, plain
 from tilth.quality.view import view_of
+from tilth.words import listed, percent, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -246,6 +247,10 @@ class Fairness(Result):
         return "\n".join(lines)
 
 
+#: Fields of a protocol that have no meaning here: rows are split into folds, or not at all.
+UNUSED = ("split", "repeats", "test_size", "time", "metrics", "timeout", "workers")
+
+
 def fairness(
     model: Any,
     X: Any,
@@ -254,18 +259,14 @@ def fairness(
     sensitive: Any,
     positive: Any = None,
     population: Mapping[str, Mapping[Any, float]] | None = None,
-    folds: int | None = None,
     unaware: bool = False,
-    level: float = 0.95,
     least: int = LEAST,
     tolerance: float = TOLERANCE,
     bands: int = 4,
     intersections: bool = True,
     look_for_proxies: bool = True,
-    groups: Any = None,
-    sample_weight: Any = None,
-    kinds: Kinds = None,
-    seed: int = 0,
+    protocol: Protocol | None = None,
+    **options: Unpack[Options],
 ) -> Fairness:
     """Compare what the groups of sensitive columns get from a model.
 
@@ -278,9 +279,9 @@ def fairness(
     positive : the class that counts as selected; by default the last of two.
     population : shares of the groups among the people concerned, by column: ``{"sex": {"f": 0.5, "m": 0.5}}``.
     unaware : with ``folds``, leaves the sensitive columns out of what is learned from. Proxies may give them back.
-    level : confidence of the intervals; those of gaps hold for all groups, columns and criteria at once.
     least, tolerance, bands, intersections : see :func:`tilth.evaluate.groups.by_group`.
-    groups : rows that belong together: they stay together in folds and in intervals.
+    protocol, options : as for :func:`tilth.evaluate`: ``folds``, ``groups``, ``sample_weight``, ``kinds``, ``seed``,
+        and ``level``, the confidence of the intervals; those of gaps hold for all groups, columns and criteria at once.
 
     >>> from tilth import NaiveBayes
     >>> from tilth.data.datasets import load
@@ -291,14 +292,16 @@ def fairness(
     """
     owner = "fairness"
     task = task_of_models({"the model": model}, owner)
-    rest, columns = split_sensitive(_learnable(X, y, groups), sensitive, None, owner)
+    how = Protocol.of(protocol, options, owner, UNUSED)
+    kinds = how.kinds
+    rest, columns = split_sensitive(_learnable(X, y, how.groups), sensitive, None, owner)
     # What cannot be compared is refused before anything is fitted.
     groupings(columns, kinds=kinds_of(kinds, columns), bands=bands, intersections=False, owner=owner)
-    problem = prepared(X, y, task=task, kinds=kinds, groups=groups, sample_weight=sample_weight, owner=owner)
-    if folds is None:
+    problem = how.problem(X, y, task, owner)
+    if how.folds is None:
         if unaware:
             raise ValueError(f"{owner}: a fitted model cannot unlearn a column; say folds= to fit without it.")
-        answers, how = _asked(model, problem, owner)
+        answers, source = _asked(model, problem, owner)
     else:
         if unaware and is_names(sensitive):
             learned = narrowed(problem, [n for n in problem.raw.names if n not in columns.names])
@@ -310,13 +313,13 @@ def fairness(
             if not learned.raw.width:
                 raise ValueError(f"{owner}: no column is left to learn from without the sensitive ones.")
             problem = learned
-        answers, how = _over_folds(model, problem, folds, seed)
+        answers, source = _over_folds(model, problem, how.folds, how.seed)
         if unaware:
-            how += f" {listed(columns.names)} had no part in learning."
+            source += f" {listed(columns.names)} had no part in learning."
     return fairness_of(
-        answers, rest, columns, positive=positive, population=population, level=level, least=least,
+        answers, rest, columns, positive=positive, population=population, level=how.level, least=least,
         tolerance=tolerance, bands=bands, intersections=intersections, look_for_proxies=look_for_proxies, kinds=kinds,
-        seed=seed, how=how,
+        seed=how.seed, how=source,
     )  # fmt: skip
 
 

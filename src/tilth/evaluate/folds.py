@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.data.digits import digits
+from tilth.words import digits
 
 Floats = NDArray[np.float64]
 Verdict = Literal["consistent", "one odd fold", "inconsistent", "too few folds"]

@@ -18,8 +18,8 @@ from tilth.data.reading import read
 from tilth.data.table import RawTable
 from tilth.errors import SchemaError
 from tilth.quality.column import ColumnView
-from tilth.quality.finding import TEXT_LENGTH, listed
 from tilth.quality.view import view_of
+from tilth.words import TEXT_LENGTH, listed
 
 Ints = NDArray[np.int64]
 

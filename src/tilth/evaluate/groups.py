@@ -19,7 +19,7 @@ from tilth.evaluate.answers import Answers
 from tilth.evaluate.criteria import Criterion, Gap, enough, gap_of, implied
 from tilth.evaluate.gaps import Measure, mean, share
 from tilth.evaluate.grouping import Grouping, aligned, groupings, sensitive_table
-from tilth.quality.finding import count, listed, plain
+from tilth.words import count, listed, plain
 
 if TYPE_CHECKING:
     import pandas as pd

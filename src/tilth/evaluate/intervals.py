@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.data.digits import digits
+from tilth.words import digits
 
 Floats = NDArray[np.float64]
 

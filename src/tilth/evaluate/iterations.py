@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tilth import progress
 from tilth.base.answers import Outputs
-from tilth.data.infer import Kinds
 from tilth.evaluate.answers import Answers
 from tilth.evaluate.curve import Curve
 from tilth.evaluate.curve_points import Task, begin
@@ -19,7 +18,8 @@ from tilth.evaluate.intervals import Interval
 from tilth.evaluate.metrics import Metric
 from tilth.evaluate.pool import Job, Pool
 from tilth.evaluate.problem import Problem
-from tilth.evaluate.resample import Outcome, Trial, against, answer_split, ask, resample
+from tilth.evaluate.protocol import Options, Protocol
+from tilth.evaluate.resample import Outcome, Trial, against, answer_split, ask
 from tilth.evaluate.splits import Split
 
 Floats = NDArray[np.float64]
@@ -79,18 +79,8 @@ def iteration_curve(
     *,
     rounds: int | Sequence[int] | None = None,
     metric: Any = None,
-    split: Any = "auto",
-    folds: int | None = None,
-    repeats: int | None = None,
-    test_size: float = 0.2,
-    groups: Any = None,
-    time: Any = None,
-    sample_weight: Any = None,
-    kinds: Kinds = None,
-    level: float = 0.95,
-    seed: int = 0,
-    timeout: float | None = None,
-    workers: int | None = None,
+    protocol: Protocol | None = None,
+    **options: Unpack[Options],
 ) -> Curve:
     """Scores of seen and of other rows after every round, epoch or stage.
 
@@ -107,19 +97,16 @@ def iteration_curve(
     >>> len(curve.x), curve.way
     (10, 'One fit; its own stages are asked (staged_predict_proba).')
     """
-    task = begin(
-        "iteration_curve", model, X, y, metric=metric, split=split, folds=folds, repeats=repeats, test_size=test_size,
-        groups=groups, time=time, sample_weight=sample_weight, kinds=kinds, level=level, seed=seed,
-    )  # fmt: skip
+    task = begin("iteration_curve", model, X, y, metric, protocol, options)
     way = way_of(model)
     wanted = _rounds(rounds, model)
     jobs = [
-        Job(k, _follow, (model, task.problem, s, way, wanted, task.metric, level, len(task.splits) == 1))
+        Job(k, _follow, (model, task.problem, s, way, wanted, task.metric, task.level, len(task.splits) == 1))
         for k, s in enumerate(task.splits)
     ]
     done: dict[int, _Followed] = {}
     with progress.task(f"Rounds of {task.name}", total=len(jobs)) as work:
-        for key, result in Pool(workers, timeout).run(jobs):
+        for key, result in Pool(task.how.workers, task.how.timeout).run(jobs):
             done[key] = result if isinstance(result, _Followed) else _Followed(Outcome(failure=str(result)))
             work.advance()
     trial = Trial(task.name, [done[k].outcome for k in range(len(jobs))])
@@ -133,8 +120,8 @@ def iteration_curve(
             both[:, place, k] = [interval.value for interval in pair]
     rows = done[0].scores if len(jobs) == 1 else None
     return Curve(
-        "rounds", task.name, task.metric, x, "round", both[0], both[1], task.splits, str(way), level,
-        _baseline(task, timeout, workers), notes=trial.notes() + _early(reached, wanted), row_intervals=rows,
+        "rounds", task.name, task.metric, x, "round", both[0], both[1], task.splits, str(way), task.level,
+        _baseline(task), notes=trial.notes() + _early(reached, wanted), row_intervals=rows,
     )  # fmt: skip
 
 
@@ -142,12 +129,12 @@ def _early(reached: int, wanted: list[int]) -> list[str]:
     return [f"The fits ended at round {wanted[reached - 1]} of {wanted[-1]}."] if reached < len(wanted) else []
 
 
-def _baseline(task: Task, timeout: float | None, workers: int | None) -> Floats | None:
+def _baseline(task: Task) -> Floats | None:
     others = task.baseline()
     if not others:
         return None
-    found = resample(others, task.problem, task.splits, train_scores=False, timeout=timeout, workers=workers)
-    return found.fold_scores("Zero-R", task.metric)
+    resampling = task.how.resample(others, task.problem, task.splits, train_scores=False)
+    return resampling.fold_scores("Zero-R", task.metric)
 
 
 def _rounds(rounds: int | Sequence[int] | None, model: Any) -> list[int]:

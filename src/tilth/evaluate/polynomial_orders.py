@@ -14,7 +14,7 @@ from tilth.evaluate.bias_variance import BiasVarianceCurve, bias_variance_curve
 from tilth.evaluate.curve import Curve
 from tilth.evaluate.curves import complexity_curve
 from tilth.models.linear.polynomial import PolynomialRegression
-from tilth.quality.finding import plain
+from tilth.words import plain
 
 if TYPE_CHECKING:
     import pandas as pd

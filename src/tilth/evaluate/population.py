@@ -10,7 +10,7 @@ import numpy as np
 
 from tilth.base.result import Result
 from tilth.evaluate.intervals import wilson
-from tilth.quality.finding import listed, plain
+from tilth.words import listed, plain
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,18 +5,19 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.base import Classifier, Estimator, Regressor
+from tilth.base import Classifier, Estimator, Regressor, SequenceModel
 from tilth.base.columns import take_rows
-from tilth.base.target import check_weight, encode_labels, numbers_of, one_dimensional, split_target
+from tilth.base.target import TargetName, check_weight, encode_labels, numbers_of, one_dimensional, split_target
 from tilth.base.training import weight_of
 from tilth.data.infer import Kinds, infer, of_role
 from tilth.data.reading import read
 from tilth.data.schema import NOT_LEARNED, Role
+from tilth.data.sequences import Sequences, flat_labels, read_sequences, symbols
 from tilth.data.table import RawTable
 from tilth.evaluate.unsupervised import anomalies_of, kind_of_task
 
@@ -42,9 +43,19 @@ class Problem:
     weight: Floats | None = None
     groups: NDArray[Any] | None = None
     time: NDArray[Any] | None = None
-    target_name: str | None = None
+    target_name: TargetName = None
     #: False for clusters that are judged without known classes.
     labelled: bool = True
+    #: Of sequences, whose rows are their steps and whose groups are the sequences: which steps begin one.
+    starts: NDArray[np.bool_] | None = None
+
+    @property
+    def outputs(self) -> list[str]:
+        """Names of several targets; none where there is one number, class or cluster per row."""
+        if self.target.ndim == 1:
+            return []
+        named = self.target_name if isinstance(self.target_name, list) else None
+        return named or [f"output {j}" for j in range(self.target.shape[1])]
 
     @property
     def strata(self) -> str:
@@ -57,7 +68,13 @@ class Problem:
         return self.raw.n_rows
 
     def rows(self, index: NDArray[Any], model: Any = None) -> Any:
-        """Some rows as a model takes them: a typed table for ours, rows of what was given for others."""
+        """Some rows as a model takes them: a typed table for ours, rows of what was given for others.
+
+        A model of sequences gets sequences, any other model their steps as rows.
+        """
+        if self.starts is not None:
+            steps = take_rows(self.raw, index)
+            return self._sequences(steps, index) if isinstance(model, SequenceModel) else symbols(steps)
         if model is not None and not isinstance(model, Estimator):
             from sklearn.utils import _safe_indexing
 
@@ -69,8 +86,24 @@ class Problem:
         roles = () if isinstance(model, Estimator) else NOT_LEARNED[1:]
         return functools.reduce(_without, (n for n, k in (self.told or {}).items() if k in roles), self.given)
 
+    def _sequences(self, steps: RawTable, index: NDArray[Any]) -> Sequences:
+        assert self.starts is not None
+        return Sequences(steps, np.append(np.flatnonzero(self.starts[index]), len(index)).astype(np.int64))
+
+    def whole(self, index: NDArray[Any]) -> NDArray[Any]:
+        """The rows, or of sequences all steps of those whose first step is among the rows, as often as it is."""
+        if self.starts is None or self.groups is None:
+            return index
+        chosen = index[self.starts[index]]
+        if not len(chosen):
+            chosen = np.flatnonzero(self.starts & (self.groups == self.groups[index[0]]))
+        begins = np.flatnonzero(self.starts)
+        every = Sequences(self.raw, np.append(begins, self.n_rows).astype(np.int64))
+        return every.places(np.searchsorted(begins, chosen))
+
     def subset(self, index: NDArray[Any]) -> Problem:
         """The problem of some of the rows; the classes stay those of all rows."""
+        index = self.whole(index)
 
         def some(part: Any) -> Any:
             return None if part is None else part[index]
@@ -82,7 +115,7 @@ class Problem:
             self.task, take_rows(self.raw, index),
             take_rows(self.given, index) if typed else _safe_indexing(self.given, index), self.labels[index],
             self.target[index], self.classes, self.told, some(self.weight), some(self.groups), some(self.time),
-            self.target_name, self.labelled,
+            self.target_name, self.labelled, some(self.starts),
         )  # fmt: skip
 
 
@@ -102,10 +135,14 @@ def prepared(
     A column to which ``kinds`` gives the role group, time or weight serves where none is given otherwise.
     """
     y = of_role(kinds, "target", owner) if y is None else y
+    if task == "sequences":
+        return _prepared_sequences(X, y, sample_weight, groups, time, owner)
     labelled = y is not None or task != "clustering"
     raw, target, name = split_target(X, y, owner) if labelled else (read(X), np.zeros(read(X).n_rows, np.int64), None)
-    given = _without(X, y) if isinstance(y, str) else X
-    values = np.asarray(one_dimensional(target, raw.n_rows, owner))
+    given = X
+    for taken_out in [name] if isinstance(y, str) else name if isinstance(name, list) else []:
+        given = _without(given, cast(str, taken_out))
+    values = np.asarray(one_dimensional(target, raw.n_rows, owner, or_matrix=task == "regression"))
     taken: dict[str, NDArray[Any] | None] = {}
     roles: tuple[tuple[str, Role, Any], ...] = (("groups", "group", groups), ("time", "time", time))
     for what, role, said in roles:
@@ -129,10 +166,34 @@ def prepared(
         place = encode_labels(values)[1].astype(np.int64)
     else:
         labels = place = numbers_of(values, owner)
+    if task == "ranking" and taken["groups"] is None:
+        raise ValueError(
+            f"{owner}: a ranking is judged query by query; say which query each row belongs to with groups."
+        )
     told = None if raw.is_sparse else infer(raw, kinds).told()
     return Problem(
         task, raw, given, labels, place, classes, told, weight, taken["groups"], taken["time"], name,
         labelled,
+    )  # fmt: skip
+
+
+def _prepared_sequences(X: Any, y: Any, sample_weight: Any, groups: Any, time: Any, owner: str) -> Problem:
+    """Steps as rows and sequences as their groups, so that folds, intervals and scores keep each sequence whole."""
+    if groups is not None:
+        raise ValueError(f"{owner}: sequences are kept whole already; groups of sequences are not supported.")
+    sequences = read_sequences(X)
+    flat = y if y is None or isinstance(y, str) else flat_labels(y, sequences, owner)
+    steps, target, name = split_target(sequences.steps, flat, owner)
+    values = np.asarray(one_dimensional(target, sequences.n_steps, owner))
+    classes, codes = encode_labels(values)
+    weight = sequences.spread(check_weight(sample_weight, len(sequences), owner))
+    order = None if time is None else sequences.spread(_of_each_row(time, "time", len(sequences), owner))
+    number = np.repeat(np.arange(len(sequences)), sequences.lengths)
+    starts = np.zeros(sequences.n_steps, dtype=bool)
+    starts[sequences.offsets[:-1]] = True
+    return Problem(
+        "sequences", steps, steps, values, codes.astype(np.int64), classes, None, weight, number, order, name,
+        starts=starts,
     )  # fmt: skip
 
 
@@ -161,7 +222,10 @@ def _of_each_row(given: Any, what: str, n_rows: int, owner: str) -> NDArray[Any]
 
 
 def task_of_models(models: Mapping[str, Any], owner: str) -> str:
-    """Classification, regression, anomaly or clustering; a mix has no common score."""
+    """Classification, regression, ranking, anomaly, clustering or sequences; a mix has no common score.
+
+    Classifiers beside models of sequences are asked about the steps one by one.
+    """
     from sklearn.base import is_classifier, is_regressor
 
     if not models:
@@ -176,13 +240,16 @@ def task_of_models(models: Mapping[str, Any], owner: str) -> str:
         if isinstance(model, Classifier) or is_classifier(model):
             found[name] = "classification"
         elif isinstance(model, Regressor) or is_regressor(model):
-            found[name] = "regression"
+            found[name] = "ranking" if getattr(model, "ranks_queries", False) else "regression"
         elif (task := kind_of_task(model)) is not None:
             found[name] = task
         else:
             raise TypeError(
-                f"{owner} needs classifiers, regressors, detectors or clusterers; {name!r} is a {type(model).__name__}."
+                f"{owner} needs classifiers, regressors, detectors, clusterers or models of sequences; {name!r} is a "
+                f"{type(model).__name__}."
             )
+    if set(found.values()) == {"classification", "sequences"}:
+        return "sequences"
     if len(set(found.values())) > 1:
         raise ValueError(f"{owner} needs models of one task; got {' and '.join(sorted(set(found.values())))} together.")
     return next(iter(found.values()))

@@ -26,10 +26,10 @@ from tilth.evaluate.problem import prepared
 from tilth.evaluate.resample import resample
 from tilth.evaluate.splits import make_splits
 from tilth.models.ensembles.random_forest import RandomForestClassifier
-from tilth.quality.finding import count, listed, percent, plain
 from tilth.quality.scan import FOLDS, binned, folds_of, log_likelihood
 from tilth.quality.view import view_of
 from tilth.stats.bounds import wilson_bounds
+from tilth.words import count, listed, percent, plain
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,7 +21,7 @@ from tilth.evaluate.problem import Problem, prepared, task_of_models
 from tilth.evaluate.resample import Outcome, answer_split, resample
 from tilth.evaluate.splits import Ints, Split, make_splits
 from tilth.evaluate.table import chosen_metrics
-from tilth.quality.finding import plain
+from tilth.words import plain
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -26,6 +26,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from tilth import progress
+from tilth.base import SequenceModel
 from tilth.base.answers import Outputs, answers, says
 from tilth.errors import CODES, TilthWarning
 from tilth.evaluate.answers import Answers
@@ -256,13 +257,14 @@ def answer_split(model: Any, problem: Problem, split: Split, train_scores: bool,
         warnings.simplefilter("always")
         try:
             start = clock.perf_counter()
-            given = fit_extras(fitted, problem, split.train)
-            fitted.fit(problem.rows(split.train, model), problem.labels[split.train], **given)
+            train = problem.whole(split.train)
+            given = fit_extras(fitted, problem, train)
+            fitted.fit(problem.rows(train, model), problem.labels[train], **given)
             middle = clock.perf_counter()
-            outcome.answers = ask(fitted, problem, split.test)
+            outcome.answers = ask(fitted, problem, problem.whole(split.test))
             outcome.fit_seconds, outcome.predict_seconds = middle - start, clock.perf_counter() - middle
             if train_scores:
-                outcome.train = ask(fitted, problem, _some(split))
+                outcome.train = ask(fitted, problem, problem.whole(_some(split)))
         except Exception as error:  # whatever a model raises belongs to its trial
             outcome.answers = None
             outcome.failure = f"{type(error).__name__}: {error}"
@@ -290,9 +292,13 @@ def fit_extras(model: Any, problem: Problem, train: NDArray[Any]) -> dict[str, A
     if problem.weight is not None:
         if not has_fit_parameter(model, "sample_weight"):
             raise ValueError(f"{type(model).__name__}.fit takes no sample_weight.")
-        extras["sample_weight"] = problem.weight[train]
-    if problem.groups is not None and has_fit_parameter(model, "groups"):
-        extras["groups"] = problem.groups[train]
+        units = (
+            train[problem.starts[train]] if isinstance(model, SequenceModel) and problem.starts is not None else train
+        )
+        extras["sample_weight"] = problem.weight[units]
+    if problem.groups is not None:
+        name = next((n for n in ("groups", "group") if has_fit_parameter(model, n)), None)
+        extras |= {} if name is None else {name: problem.groups[train]}
     return extras
 
 
@@ -317,7 +323,8 @@ def against(problem: Problem, rows: NDArray[Any], outputs: Outputs) -> Answers:
         places = (given == -1 if problem.task == "anomaly" else given).astype(np.int64)
         return Answers(true, places, None, outputs.scores, weight, None, group)
     if problem.classes is None:
-        return Answers(true, given.astype(np.float64).reshape(len(rows)), weight=weight, group=group)
+        numbers = given.astype(np.float64).reshape(true.shape)
+        return Answers(true, numbers, None, numbers if problem.task == "ranking" else None, weight, None, group)
     own = np.asarray(outputs.classes)
     places = np.searchsorted(problem.classes, own)[np.searchsorted(own, given)].astype(np.int64)
     probability = score = None

@@ -15,8 +15,8 @@ from tilth.base.target import check_weight, encode_labels, one_dimensional
 from tilth.evaluate.answers import Answers
 from tilth.evaluate.intervals import Interval, from_resamples
 from tilth.evaluate.metrics.order import Ordered
-from tilth.quality.finding import plain
 from tilth.stats.bounds import wilson_bounds
+from tilth.words import plain
 
 if TYPE_CHECKING:
     import pandas as pd

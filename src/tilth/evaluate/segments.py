@@ -31,9 +31,9 @@ from tilth.evaluate.gaps import Measure, difference, mean, share
 from tilth.evaluate.grouping import aligned
 from tilth.evaluate.intervals import Interval
 from tilth.models.trees.decision_tree import DecisionTreeRegressor
-from tilth.quality.finding import count, percent, plain
 from tilth.stats.folds import draw, without
 from tilth.stats.hypothesis import holm, two_sided
+from tilth.words import count, percent, plain
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,15 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.base.result import Result
-from tilth.data.digits import digits
 from tilth.evaluate.folds import FoldDiagnosis, diagnose_folds
 from tilth.evaluate.intervals import Interval
 from tilth.evaluate.metrics import SILHOUETTE, USUAL, Metric
+from tilth.evaluate.metrics.outputs import of_each_output
 from tilth.evaluate.resample import Resampling
 from tilth.evaluate.unsupervised import ConstantScore, RandomHalves
 from tilth.models.bayes.naive_bayes import NaiveBayes
 from tilth.models.rules.one_r import OneRClassifier
 from tilth.models.rules.zero_r import ZeroRClassifier, ZeroRRegressor
+from tilth.models.sequences.most_frequent import MostFrequentTagger
+from tilth.words import digits
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,16 +32,21 @@ ZERO_R = (ZeroRClassifier, ZeroRRegressor, ConstantScore, RandomHalves)
 
 def zero_r(task: str) -> Any:
     """The baseline that looks at no column."""
-    makers: dict[str, Any] = {"classification": ZeroRClassifier, "anomaly": ConstantScore, "clustering": RandomHalves}
+    makers: dict[str, Any] = {
+        "classification": ZeroRClassifier, "sequences": ZeroRClassifier, "anomaly": ConstantScore,
+        "clustering": RandomHalves,
+    }  # fmt: skip
     return makers.get(task, ZeroRRegressor)()
 
 
-def baselines(task: str, *, starting: bool = False) -> dict[str, Any]:
+def baselines_for(task: str, *, starting: bool = False) -> dict[str, Any]:
     """What every model must beat: Zero-R and One-R; with ``starting`` also good models to begin with."""
     from tilth.models.linear.least_squares import Ridge
     from tilth.models.linear.logistic import LogisticRegression
 
     found: dict[str, Any] = {"Zero-R": zero_r(task)}
+    if task == "sequences":
+        found["Most frequent label"] = MostFrequentTagger()
     if task == "classification":
         found["One-R"] = OneRClassifier()
         if starting:
@@ -49,15 +56,22 @@ def baselines(task: str, *, starting: bool = False) -> dict[str, Any]:
     return found
 
 
-def chosen_metrics(given: Any, task: str, labelled: bool = True) -> tuple[Metric, ...]:
-    """Metrics by name; the first ranks the models. Clusters without known classes are judged by silhouettes."""
+def chosen_metrics(
+    given: Any, task: str, labelled: bool = True, outputs: Sequence[str] = ()
+) -> tuple[Metric, ...]:  # fmt: skip
+    """Metrics by name; the first ranks the models. Clusters without known classes are judged by silhouettes.
+
+    Of several ``outputs`` every metric is taken as a mean over them, and for each of them.
+    """
+    if outputs:
+        return of_each_output(chosen_metrics(given, task), outputs)
     if given is None:
         return USUAL[task] if labelled else (SILHOUETTE,)
     from tilth.evaluate.metrics import metric
 
     if isinstance(given, (str, Metric)):
         given = [given]
-    own = task if task in ("anomaly", "clustering") else None
+    own = task if task in ("anomaly", "clustering", "ranking") else None
     return tuple(m if isinstance(m, Metric) else metric(m, task=own) for m in given)
 
 

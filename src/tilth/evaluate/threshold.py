@@ -13,7 +13,7 @@ from tilth.base.result import Result
 from tilth.base.target import check_weight, encode_labels, one_dimensional
 from tilth.evaluate.intervals import Interval, from_resamples
 from tilth.parts.thresholds import CELLS, Goal, candidates, counts_of_places, drawn_weights, measures, read_goal
-from tilth.quality.finding import plain
+from tilth.words import plain
 
 if TYPE_CHECKING:
     import pandas as pd

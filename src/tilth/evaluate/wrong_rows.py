@@ -22,9 +22,9 @@ from tilth.evaluate.gaps import share
 from tilth.evaluate.grouping import aligned, chosen_columns, row_places
 from tilth.evaluate.intervals import Interval
 from tilth.evaluate.metrics.classification import TINY
-from tilth.quality.finding import count, percent, plain
 from tilth.quality.scan import binned, explained
 from tilth.quality.view import view_of
+from tilth.words import count, percent, plain
 
 if TYPE_CHECKING:
     import pandas as pd

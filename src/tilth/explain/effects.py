@@ -17,7 +17,7 @@ from tilth.base.result import Result
 from tilth.explain.grid import Grid, grid_of, nearest, never_together, own_level
 from tilth.explain.importance import Importance
 from tilth.explain.subject import Subject, subject_of
-from tilth.quality.finding import count, listed, percent, plain
+from tilth.words import count, listed, percent, plain
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 from tilth import progress
 from tilth.base import Section
 from tilth.base.result import Result
-from tilth.data.digits import readable
 from tilth.evaluate.intervals import Interval
 from tilth.evaluate.metrics import USUAL, Metric
 from tilth.evaluate.metrics import metric as metric_of
 from tilth.explain.association import MOST_COLUMNS, MOST_PAIRS, alike, level_pairs
 from tilth.explain.shuffling import Loss, Shuffling, Tally
 from tilth.explain.subject import Subject, subject_of
-from tilth.quality.finding import count, listed, plain
+from tilth.words import count, listed, plain, readable
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,7 +15,7 @@ from tilth.base.declare import cell_text
 from tilth.data.reading import read
 from tilth.explain.subject import MOST_CELLS, Subject, require_fitted, subject_of
 from tilth.models.decide.inner import frame_of
-from tilth.quality.finding import count, plain
+from tilth.words import count, plain
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

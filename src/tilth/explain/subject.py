@@ -33,7 +33,7 @@ from tilth.evaluate.evaluation import name_of
 from tilth.evaluate.problem import Problem, prepared
 from tilth.evaluate.resample import against
 from tilth.models.decide.inner import frame_of
-from tilth.quality.finding import listed
+from tilth.words import listed
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

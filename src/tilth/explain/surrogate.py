@@ -17,8 +17,8 @@ from tilth.evaluate.answers import Answers
 from tilth.evaluate.intervals import Interval
 from tilth.evaluate.metrics import metric
 from tilth.explain.subject import Subject, subject_of
-from tilth.quality.finding import count, percent, plain
 from tilth.stats.folds import draw, without
+from tilth.words import count, percent, plain
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,7 +17,7 @@ from tilth.explain.importance import Importance, permutation_importance
 from tilth.explain.rows import RowExplanation, explain_rows
 from tilth.explain.subject import Subject, subject_of
 from tilth.explain.surrogate import LEAST_ROWS, Surrogate, surrogate
-from tilth.quality.finding import plain
+from tilth.words import plain
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -80,8 +80,10 @@ def _check_shared(model: Estimator, sizes: dict[str, int]) -> None:
     names = getattr(model, "feature_names_in_", None)
     if schema.named != (names is not None) or (names is not None and list(np.ravel(names)) != list(schema.names)):
         raise ValueError(f"{owner}: feature_names_in_ are not the names of the schema.")
-    if not isinstance(getattr(model, "target_", None), (str, type(None))):
-        raise ValueError(f"{owner}: target_ should be the name of a column or None.")
+    target = getattr(model, "target_", None)
+    named = target if isinstance(target, list) else [target or ""]
+    if not all(isinstance(name, str) for name in named):
+        raise ValueError(f"{owner}: target_ should be the name of a column, names of columns, or None.")
     if hasattr(model, "statistic_") and not isinstance(model.statistic_, Statistic):
         raise ValueError(f"{owner}: statistic_ is no statistic but {brief(model.statistic_)}.")
     names_out = getattr(model, "names_out_", [])

@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 import math
 import numbers
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,7 +15,8 @@ from numpy.typing import NDArray
 from tilth.params import Param, check_params, declared, params_of
 from tilth.parts.information import log_of_base
 from tilth.parts.part import Part
-from tilth.stats.inputs import as_shares, as_weight
+from tilth.stats import Counts, Moments, Statistic, Sums
+from tilth.stats.inputs import as_memberships, as_shares, as_weight
 
 Floats = NDArray[np.float64]
 #: A parameter: one number, or an array of them, which then stands for as many distributions and broadcasts.
@@ -44,9 +46,6 @@ class Distribution(Part):
     vector: ClassVar[bool] = False
     #: The values the distribution allows, in words.
     support: ClassVar[str] = "finite numbers"
-    #: Which family is the conjugate prior, and of which parameter.
-    conjugate: ClassVar[str] = ""
-    prior_of: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         for name, known in params_of(self).items():
@@ -120,11 +119,12 @@ class Distribution(Part):
         """log p(x), the natural logarithm of the density or the probability."""
         values = self._values(x)
         with np.errstate(all="ignore"):
-            inside = self._inside(values)
-            logs = self._log_density(values)
-            return np.asarray(
-                logs if inside is True else np.where(inside, logs, np.where(np.isnan(values), np.nan, -np.inf))
-            )
+            return np.asarray(self._log_density(values))
+
+    def log_density(self, x: Any) -> Floats:
+        """log p of each row, [n]; [n, k] where the parameters stand for k distributions, such as components."""
+        values = self._values(x)
+        return self.logpdf(values[:, None] if self.batch_shape and not self.vector else values)
 
     def pdf(self, x: Any) -> Floats:
         """p(x): a density, or the probability of a counted value."""
@@ -132,15 +132,13 @@ class Distribution(Part):
 
     def cdf(self, x: Any) -> Floats:
         """P(X <= x)."""
-        values = self._values(x)
-        with np.errstate(all="ignore"):
-            return np.asarray(np.where(np.isnan(values), np.nan, self._share_below(values)))
+        return self._of_scipy("cdf", "distribution function: its values have no single order", self._values(x))
 
     def quantile(self, q: Any) -> Floats:
         """The smallest x with P(X <= x) >= q."""
         shares = as_shares(q, f"{self._name}.quantile")
-        with np.errstate(all="ignore"):
-            return np.asarray(self._value_at(shares))
+        values = self._of_scipy("ppf", "quantiles: its values have no single order", shares)
+        return np.maximum(values, 0.0) if self.discrete else values  # scipy has -1 for the count at q = 0
 
     def sample(self, size: Size = 1, random_state: Any = None) -> NDArray[Any]:
         """Independent draws; the same ``random_state`` gives the same ones."""
@@ -159,11 +157,11 @@ class Distribution(Part):
 
     def mean(self) -> Any:
         """E[X]."""
-        raise self._undefined("mean")
+        return _plain(self._of_scipy("mean", "mean"))
 
     def variance(self) -> Any:
         """E[(X - E[X])^2], of each entry of a vector."""
-        raise self._undefined("variance")
+        return _plain(self._of_scipy("var", "variance"))
 
     def mode(self) -> Any:
         """The most probable value."""
@@ -238,44 +236,36 @@ class Distribution(Part):
         """
         rows, weights = self._rows(x, weight)
         if prior is not None:
-            return dataclasses.replace(self, **{self.prior_of: self._after(rows, weights, prior).mode()})
+            raise self._no_conjugate()
         return dataclasses.replace(self, **self._most_likely(rows, weights))
 
     def posterior(self, x: Any, prior: Distribution, weight: Any = None) -> Distribution:
         """What is known of the parameter after the rows: the conjugate prior, updated by Bayes' rule."""
-        rows, weights = self._rows(x, weight)
-        return self._after(rows, weights, prior)
+        raise self._no_conjugate()
 
-    def _after(self, rows: Any, weights: Floats, prior: Distribution) -> Distribution:
-        if not self.conjugate:
-            raise TypeError(
-                f"{self._name} has no conjugate prior here; use tilth.maximum_posterior with any prior density."
-            )
-        if type(prior).__name__ != self.conjugate or not isinstance(prior, Distribution):
-            raise TypeError(
-                f"{self._name}: the conjugate prior of {self.prior_of} is a {self.conjugate}; got {prior!r:.60}. "
-                "Other priors: tilth.maximum_posterior."
-            )
-        if self.batch_shape or prior.batch_shape:
-            raise ValueError(
-                f"{self._name}: a posterior is of one distribution; its parameters must be single numbers."
-            )
-        return self._posterior(rows, weights, prior)
+    def _no_conjugate(self) -> TypeError:
+        return TypeError(
+            f"{self._name} has no conjugate prior here; use tilth.maximum_posterior with any prior density."
+        )
 
     def _rows(self, x: Any, weight: Any) -> tuple[Any, Floats]:
         """Rows of positive weight and their weights, every row checked to be one the family allows."""
-        values = self._values(x)
-        if values.ndim != 1 + self.vector or not len(values):
-            need = "a table, one vector per row" if self.vector else "one column of numbers"
-            raise ValueError(f"{self._name}.fit needs {need}, of at least one row; got shape {values.shape}.")
+        values = self._allowed_rows(x)
         weights = as_weight(weight, len(values), f"{self._name}.fit")
-        self._refuse_outside(values)
         if weights is None:
             return values, np.ones(len(values))
         kept = weights > 0
         if not kept.any():
             raise ValueError(f"{self._name}.fit needs at least one row of positive weight; all weights are 0.")
         return (values, weights) if kept.all() else (values[kept], weights[kept])
+
+    def _allowed_rows(self, x: Any) -> Floats:
+        values = self._values(x)
+        if values.ndim != 1 + self.vector or not len(values):
+            need = "a table, one vector per row" if self.vector else "one column of numbers"
+            raise ValueError(f"{self._name}.fit needs {need}, of at least one row; got shape {values.shape}.")
+        self._refuse_outside(values)
+        return values
 
     def _refuse_outside(self, values: Floats) -> None:
         finite = np.isfinite(values)
@@ -286,10 +276,10 @@ class Distribution(Part):
             row = int(np.flatnonzero(~usable)[0])
             raise ValueError(f"{self._name}.fit needs {self.support}; row {row} is {values[row].tolist()}.")
 
-    def _no_spread(self, rows: Any) -> ValueError:
+    def _no_spread(self, value: float) -> ValueError:
         return ValueError(
-            f"{self._name}.fit needs values that differ: all {len(rows)} are {rows[0]:g}, and the likelihood grows "
-            "without bound. Add rows, or give the parameters."
+            f"{self._name}.fit needs values that differ: all are {value:g}, and the likelihood grows without bound. "
+            "Add rows, or give the parameters."
         )
 
     def _undefined(self, what: str) -> TypeError:
@@ -305,32 +295,36 @@ class Distribution(Part):
             raise ValueError(f"{self._name} is a distribution of numbers; got {x!r:.60}.") from None
         return values
 
-    def _inside(self, x: Floats) -> Any:
-        """Which values the distribution allows; True when all of them (NaN then comes out of the density itself)."""
-        return True
+    def _scipy(self) -> tuple[str, dict[str, Any]] | None:
+        """The name of the distribution in ``scipy.stats`` and its arguments; None where it has none."""
+        return None
+
+    def _of_scipy(self, method: str, what: str, *values: Any, **options: Any) -> NDArray[Any]:
+        from scipy import stats
+
+        peer = self._scipy()
+        if peer is None:
+            raise self._undefined(what)
+        name, arguments = peer
+        with np.errstate(all="ignore"):
+            return np.asarray(getattr(getattr(stats, name), method)(*values, **arguments, **options))
 
     def _learnable(self, x: Floats) -> Any:
         """Which values a likelihood can be made of."""
-        return self._inside(x)
+        return True
 
     def _log_density(self, x: Floats) -> Any:
-        raise NotImplementedError
-
-    def _share_below(self, x: Floats) -> Any:
-        raise self._undefined("distribution function: its values have no single order")
-
-    def _value_at(self, q: Floats) -> Any:
-        raise self._undefined("quantiles: its values have no single order")
+        return self._of_scipy("logpmf" if self.discrete else "logpdf", "density", x)
 
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[Any]:
-        raise NotImplementedError
+        return self._of_scipy("rvs", "sample", size=shape, random_state=rng)
 
     def _support(self) -> Floats:
         """All counted values, or all but a share below rounding."""
         raise self._undefined("list of values")
 
     def _entropy(self) -> Any:
-        raise self._undefined("entropy")
+        return self._of_scipy("entropy", "entropy")
 
     def _divergence(self, other: Any) -> Any:
         return self._numeric_divergence(other)
@@ -338,5 +332,114 @@ class Distribution(Part):
     def _most_likely(self, rows: Any, weights: Floats) -> dict[str, Any]:
         raise NotImplementedError
 
-    def _posterior(self, rows: Any, weights: Floats, prior: Any) -> Distribution:
+
+@declared
+class ExponentialFamily(Distribution):
+    """A family whose rows enter the likelihood through a few sums only: p(x) = h(x) exp(eta . T(x) - A(eta)).
+
+    ``statistic`` adds up the rows, ``from_statistic`` gives the distribution of greatest likelihood. Statistics add
+    (``+``), so parts of the data give the same distribution as the whole. With weights [n, k] the statistic is of k
+    components at once, row i counting ``weights[i, c]`` in component c, and the distribution has k sets of parameters.
+
+    >>> from tilth.parts.distributions_discrete import PoissonDistribution
+    >>> counts = PoissonDistribution()
+    >>> parts = counts.statistic([2, 0]) + counts.statistic([4])
+    >>> counts.from_statistic(parts)
+    PoissonDistribution(rate=2.0)
+    >>> counts.from_statistic(counts.statistic([2, 0, 4], [[1, 0], [0.5, 0.5], [0, 1]])).rate.round(3).tolist()
+    [1.333, 2.667]
+    """
+
+    #: Which family is the conjugate prior, and of which parameter.
+    conjugate: ClassVar[str] = ""
+    prior_of: ClassVar[str] = ""
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters, for AIC and BIC."""
+        return sum(np.size(value) for name, value in self.get_params().items() if name != "n")
+
+    def statistic(self, x: Any, weights: Any = None) -> Any:
+        """The sums of the rows that the likelihood needs; weights are [n], or [n, k] for k components."""
+        rows = self._allowed_rows(x)
+        if weights is None or np.ndim(weights) != 2:
+            total = as_weight(weights, len(rows), f"{self._name}.fit")
+            if total is not None and not total.any():
+                raise ValueError(f"{self._name}.fit needs at least one row of positive weight; all weights are 0.")
+            return self._summed(rows, None, total, 1)
+        shares = as_memberships(weights, len(rows), np.shape(weights)[1], f"{self._name}.fit")
+        return self._summed(rows, shares, None, shares.shape[1])
+
+    def from_statistic(self, statistic: Any, prior: Any = None, *, floor: float = 0.0) -> Self:
+        """The distribution of greatest likelihood, or with ``prior`` of greatest posterior density.
+
+        ``prior`` is a conjugate distribution, or a statistic of imagined rows, which is added. ``floor`` is the
+        smallest variance of a component, as a share of that of all rows: without one it may shrink to a point.
+        """
+        if isinstance(prior, Statistic):
+            statistic, prior = statistic + prior, None
+        if prior is not None:
+            return dataclasses.replace(self, **{self.prior_of: self._updated(statistic, prior).mode()})
+        return dataclasses.replace(self, **self._shaped(self.parameters_from(statistic, floor)))
+
+    def parameters_from(self, statistic: Any, floor: float = 0.0) -> dict[str, Any]:
+        """Parameters of greatest likelihood by name, with a row for each component; see ``from_statistic``."""
         raise NotImplementedError
+
+    def fit(self, x: Any, weight: Any = None, *, prior: Any = None) -> Self:
+        """The distribution of this family that makes the rows most likely, or with ``prior`` most probable (MAP).
+
+        A weight of 3 is the same row three times. The prior must be conjugate: see ``posterior``.
+        """
+        return self.from_statistic(self.statistic(x, weight), prior)
+
+    def posterior(self, x: Any, prior: Distribution, weight: Any = None) -> Distribution:
+        """What is known of the parameter after the rows: the conjugate prior, updated by Bayes' rule."""
+        return self._updated(self.statistic(x, weight), prior)
+
+    def _updated(self, statistic: Any, prior: Any) -> Distribution:
+        if not self.conjugate:
+            raise self._no_conjugate()
+        if type(prior).__name__ != self.conjugate or not isinstance(prior, Distribution):
+            raise TypeError(
+                f"{self._name}: the conjugate prior of {self.prior_of} is a {self.conjugate}; got {prior!r:.60}. "
+                "Other priors: tilth.maximum_posterior."
+            )
+        k = len(statistic.table if isinstance(statistic, Counts) else statistic.mean)
+        if self.batch_shape or prior.batch_shape or k != 1:
+            raise ValueError(
+                f"{self._name}: a posterior is of one distribution; its parameters must be single numbers."
+            )
+        return self._posterior(statistic, prior)
+
+    def _summed(self, rows: Floats, shares: Floats | None, weights: Floats | None, k: int) -> Any:
+        """By default moments of what the family needs of each value."""
+        needs = self._features(rows if self.vector else rows[:, None])
+        moments = Moments.empty(k, needs.shape[1])
+        moments.update(needs, shares, weights)
+        return moments
+
+    def _features(self, columns: Floats) -> Floats:
+        """T(x), side by side for each column of values."""
+        return columns
+
+    def _shaped(self, parameters: Mapping[str, Floats]) -> dict[str, Any]:
+        """Parameters without axes of length one: of one distribution they are numbers."""
+        return {name: _plain(np.squeeze(value)) for name, value in parameters.items()}
+
+    def _posterior(self, statistic: Any, prior: Any) -> Distribution:
+        raise NotImplementedError
+
+
+def means_of(statistic: Moments | Sums) -> Floats:
+    """Means [k, p] by component; those of all rows for a component without any."""
+    return statistic.estimates()[0] if isinstance(statistic, Moments) else statistic.mean
+
+
+def totals_of(statistic: Moments) -> tuple[float, float]:
+    """Weight and sum of the one column of one component."""
+    return statistic.weight.item(), (statistic.weight * statistic.mean).item()
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if np.ndim(value) == 0 else value

@@ -6,11 +6,10 @@ import math
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from tilth.params import declared, param, stored
-from tilth.parts.distribution import Distribution, Floats, Number
+from tilth.parts.distribution import Distribution, ExponentialFamily, Floats, Number, means_of, totals_of
 from tilth.parts.losses import quantile
 from tilth.stats import Moments
 
@@ -22,7 +21,7 @@ _MOST_DF = 1e6
 
 @stored
 @declared
-class NormalDistribution(Distribution):
+class NormalDistribution(ExponentialFamily):
     """Gaussian: p(x) = exp(-(x - location)^2 / (2 scale^2)) / (scale sqrt(2 pi)); the scale is the standard deviation.
 
     Maximum likelihood takes the mean, and the variance with divisor n. A normal prior of the location is conjugate;
@@ -41,17 +40,8 @@ class NormalDistribution(Distribution):
     conjugate: ClassVar[str] = "NormalDistribution"
     prior_of: ClassVar[str] = "location"
 
-    def _log_density(self, x: Floats) -> Any:
-        return -0.5 * ((x - self.location) / self.scale) ** 2 - np.log(self.scale) - _HALF_LOG_2PI
-
-    def _share_below(self, x: Floats) -> Any:
-        return special.ndtr((x - self.location) / self.scale)
-
-    def _value_at(self, q: Floats) -> Any:
-        return self.location + self.scale * special.ndtri(q)
-
-    def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[Any]:
-        return rng.normal(self.location, self.scale, shape)
+    def _scipy(self) -> tuple[str, dict[str, Any]]:
+        return "norm", {"loc": self.location, "scale": self.scale}
 
     def mean(self) -> Number:
         """The location."""
@@ -61,28 +51,28 @@ class NormalDistribution(Distribution):
         """scale^2."""
         return self.scale**2
 
+    def _log_density(self, x: Floats) -> Any:
+        return -0.5 * ((x - self.location) / self.scale) ** 2 - np.log(self.scale) - _HALF_LOG_2PI
+
     def mode(self) -> Number:
         """The location."""
         return self.location
-
-    def _entropy(self) -> Any:
-        return np.log(self.scale) + _HALF_LOG_2PI + 0.5
 
     def _divergence(self, other: NormalDistribution) -> Any:
         ratio, apart = self.scale / other.scale, (self.location - other.location) / other.scale
         return -np.log(ratio) + 0.5 * (ratio**2 + apart**2 - 1.0)
 
-    def _most_likely(self, rows: Floats, weights: Floats) -> dict[str, Any]:
-        moments = Moments.empty(1, 1)
-        moments.update(rows[:, None], weight=weights)
-        spread = math.sqrt(moments.variance(ddof=0).item())
-        if spread == 0:
-            raise self._no_spread(rows)
-        return {"location": moments.mean.item(), "scale": spread}
+    def parameters_from(self, statistic: Moments, floor: float = 0.0) -> dict[str, Any]:
+        """The mean and the standard deviation of the rows."""
+        mean, variance = statistic.estimates()
+        variance = np.maximum(variance, floor * statistic.total().variance())
+        if (variance <= 0).any():
+            raise self._no_spread(mean[variance <= 0][0])
+        return {"location": mean, "scale": np.sqrt(variance)}
 
-    def _posterior(self, rows: Floats, weights: Floats, prior: NormalDistribution) -> Distribution:
-        before, seen = 1.0 / prior.scale**2, weights.sum() / self.scale**2
-        centre = (before * prior.location + seen * np.average(rows, weights=weights)) / (before + seen)
+    def _posterior(self, statistic: Moments, prior: NormalDistribution) -> Distribution:
+        before, seen = 1.0 / prior.scale**2, statistic.weight.item() / self.scale**2
+        centre = (before * prior.location + seen * statistic.mean.item()) / (before + seen)
         return NormalDistribution(location=float(centre), scale=float(1.0 / np.sqrt(before + seen)))
 
 
@@ -103,46 +93,19 @@ class StudentTDistribution(Distribution):
     scale: Number = param(1.0, low=0, low_open=True, also=_ARRAYS, doc="Unit of the spread.", positional=True)
     fixed_df: bool = param(False, options=(False, True), doc="Whether fit keeps df as it is.")
 
+    def _scipy(self) -> tuple[str, dict[str, Any]]:
+        return "t", {"df": self.df, "loc": self.location, "scale": self.scale}
+
     def _settled(self, name: str, known: Any, value: Any) -> Any:
         return value if name == "fixed_df" else super()._settled(name, known, value)
-
-    def _log_density(self, x: Floats) -> Any:
-        z2 = ((x - self.location) / self.scale) ** 2
-        half = 0.5 * np.asarray(self.df)
-        constant = np.log(self.scale) + 0.5 * np.log(self.df) + special.betaln(0.5, half)
-        return -(half + 0.5) * np.log1p(z2 / self.df) - constant
-
-    def _share_below(self, x: Floats) -> Any:
-        return special.stdtr(self.df, (x - self.location) / self.scale)
-
-    def _value_at(self, q: Floats) -> Any:
-        # stdtrit has no answer at the ends.
-        inner = special.stdtrit(self.df, np.clip(q, np.finfo(float).tiny, 1 - np.finfo(float).epsneg))
-        z = np.where(q == 0, -np.inf, np.where(q == 1, np.inf, inner))
-        return self.location + self.scale * z
-
-    def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[Any]:
-        return np.asarray(self.location + self.scale * rng.standard_t(self.df, shape))
 
     def mean(self) -> Any:
         """The location; NaN where df <= 1, whose tails are too heavy for a mean."""
         return np.where(np.asarray(self.df) > 1, self.location, np.nan)[()]
 
-    def variance(self) -> Any:
-        """scale^2 df / (df - 2); infinite where 1 < df <= 2, NaN where there is no mean."""
-        df = np.asarray(self.df, dtype=np.float64)
-        with np.errstate(divide="ignore"):
-            wide = np.where(df > 2, self.scale**2 * df / np.where(df > 2, df - 2, 1.0), np.inf)
-        return np.where(df > 1, wide, np.nan)[()]
-
     def mode(self) -> Number:
         """The location."""
         return self.location
-
-    def _entropy(self) -> Any:
-        half = 0.5 * np.asarray(self.df)
-        turn = (half + 0.5) * (special.digamma(half + 0.5) - special.digamma(half))
-        return turn + 0.5 * np.log(self.df) + special.betaln(half, 0.5) + np.log(self.scale)
 
     def _most_likely(self, rows: Floats, weights: Floats) -> dict[str, Any]:
         from scipy.optimize import minimize
@@ -152,7 +115,7 @@ class StudentTDistribution(Distribution):
             np.average(np.abs(rows - middle), weights=weights)
         )
         if unit == 0:
-            raise self._no_spread(rows)
+            raise self._no_spread(middle)
         z, share = (rows - middle) / unit, weights / weights.sum()
         held = np.log(float(self.df)) if self.fixed_df else None
 
@@ -201,34 +164,15 @@ class LaplaceDistribution(Distribution):
     location: Number = param(0.0, doc="Median and mean.", positional=True)
     scale: Number = param(1.0, low=0, low_open=True, also=_ARRAYS, doc="Mean absolute deviation.", positional=True)
 
+    def _scipy(self) -> tuple[str, dict[str, Any]]:
+        return "laplace", {"loc": self.location, "scale": self.scale}
+
     def _log_density(self, x: Floats) -> Any:
-        return -np.abs(x - self.location) / self.scale - np.log(2.0 * np.asarray(self.scale))
-
-    def _share_below(self, x: Floats) -> Any:
-        z = (x - self.location) / self.scale
-        return np.where(z < 0, 0.5 * np.exp(-np.abs(z)), 1.0 - 0.5 * np.exp(-np.abs(z)))
-
-    def _value_at(self, q: Floats) -> Any:
-        z = np.where(q < 0.5, np.log(2.0 * q), -np.log(2.0 * (1.0 - q)))
-        return self.location + self.scale * z
-
-    def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[Any]:
-        return rng.laplace(self.location, self.scale, shape)
-
-    def mean(self) -> Number:
-        """The location."""
-        return self.location
-
-    def variance(self) -> Number:
-        """2 scale^2."""
-        return 2.0 * self.scale**2
+        return -np.abs(x - self.location) / self.scale - np.log(2.0 * np.asarray(self.scale))  # scipy's underflows
 
     def mode(self) -> Number:
         """The location."""
         return self.location
-
-    def _entropy(self) -> Any:
-        return 1.0 + np.log(2.0 * np.asarray(self.scale))
 
     def _divergence(self, other: LaplaceDistribution) -> Any:
         ratio, apart = self.scale / other.scale, np.abs(self.location - np.asarray(other.location))
@@ -238,7 +182,7 @@ class LaplaceDistribution(Distribution):
         middle = quantile(rows, 0.5, weights)
         spread = float(np.average(np.abs(rows - middle), weights=weights))
         if spread == 0:
-            raise self._no_spread(rows)
+            raise self._no_spread(middle)
         return {"location": middle, "scale": spread}
 
 
@@ -254,43 +198,17 @@ class UniformDistribution(Distribution):
     low: Number = param(0.0, doc="Smallest value.", positional=True)
     high: Number = param(1.0, doc="Largest value.", positional=True)
 
+    def _scipy(self) -> tuple[str, dict[str, Any]]:
+        return "uniform", {"loc": self.low, "scale": self._width}
+
     def _check(self) -> None:
         super()._check()
         if not (np.asarray(self.high) > np.asarray(self.low)).all():
             raise ValueError(f"{self._name}: high must be above low; got low={self.low!r} and high={self.high!r}.")
 
-    def _inside(self, x: Floats) -> Any:
-        return (x >= self.low) & (x <= self.high)
-
-    def _learnable(self, x: Floats) -> Any:
-        return np.ones(x.shape, dtype=bool)
-
     @property
     def _width(self) -> Any:
         return np.asarray(self.high) - self.low
-
-    def _log_density(self, x: Floats) -> Any:
-        return -np.log(self._width) + 0.0 * x
-
-    def _share_below(self, x: Floats) -> Any:
-        return np.clip((x - self.low) / self._width, 0.0, 1.0)
-
-    def _value_at(self, q: Floats) -> Any:
-        return self.low + q * self._width
-
-    def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[Any]:
-        return np.asarray(rng.uniform(self.low, self.high, shape))
-
-    def mean(self) -> Number:
-        """The middle."""
-        return 0.5 * (self.low + self.high)
-
-    def variance(self) -> Any:
-        """(high - low)^2 / 12."""
-        return (self._width**2 / 12.0)[()]
-
-    def _entropy(self) -> Any:
-        return np.log(self._width)
 
     def _divergence(self, other: UniformDistribution) -> Any:
         within = (np.asarray(self.low) >= other.low) & (np.asarray(self.high) <= other.high)
@@ -299,13 +217,13 @@ class UniformDistribution(Distribution):
     def _most_likely(self, rows: Floats, weights: Floats) -> dict[str, Any]:
         low, high = float(rows.min()), float(rows.max())
         if low == high:
-            raise self._no_spread(rows)
+            raise self._no_spread(low)
         return {"low": low, "high": high}
 
 
 @stored
 @declared
-class ExponentialDistribution(Distribution):
+class ExponentialDistribution(ExponentialFamily):
     """Waiting times without memory: p(x) = rate exp(-rate x), x >= 0. Maximum likelihood takes 1 / mean.
 
     A gamma prior of the rate is conjugate.
@@ -320,53 +238,35 @@ class ExponentialDistribution(Distribution):
     conjugate: ClassVar[str] = "GammaDistribution"
     prior_of: ClassVar[str] = "rate"
 
-    def _inside(self, x: Floats) -> Any:
-        return x >= 0
-
-    def _log_density(self, x: Floats) -> Any:
-        return np.log(self.rate) - self.rate * x
-
-    def _share_below(self, x: Floats) -> Any:
-        return -np.expm1(-self.rate * np.maximum(x, 0.0))
-
-    def _value_at(self, q: Floats) -> Any:
-        return -np.log1p(-q) / self.rate + 0.0
-
-    def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[Any]:
-        return np.asarray(rng.exponential(1.0 / np.asarray(self.rate), shape))
-
-    def mean(self) -> Number:
-        """1 / rate."""
-        return 1.0 / self.rate
-
-    def variance(self) -> Number:
-        """1 / rate^2."""
-        return self.rate**-2.0
+    def _scipy(self) -> tuple[str, dict[str, Any]]:
+        return "expon", {"scale": 1.0 / np.asarray(self.rate)}
 
     def mode(self) -> float:
         """Zero."""
         return 0.0
 
-    def _entropy(self) -> Any:
-        return 1.0 - np.log(self.rate)
-
     def _divergence(self, other: ExponentialDistribution) -> Any:
         ratio = other.rate / self.rate
         return -np.log(ratio) + ratio - 1.0
 
-    def _most_likely(self, rows: Floats, weights: Floats) -> dict[str, Any]:
-        centre = float(np.average(rows, weights=weights))
-        if centre == 0:
-            raise self._no_spread(rows)
-        return {"rate": 1.0 / centre}
+    def _learnable(self, x: Floats) -> Any:
+        return x >= 0
 
-    def _posterior(self, rows: Floats, weights: Floats, prior: GammaDistribution) -> Distribution:
-        return GammaDistribution(shape=float(prior.shape + weights.sum()), rate=float(prior.rate + weights @ rows))
+    def parameters_from(self, statistic: Moments, floor: float = 0.0) -> dict[str, Any]:
+        """1 / mean."""
+        mean = np.maximum(means_of(statistic), floor**0.5 * statistic.total().mean)
+        if (mean <= 0).any():
+            raise self._no_spread(0.0)
+        return {"rate": 1.0 / mean}
+
+    def _posterior(self, statistic: Moments, prior: GammaDistribution) -> Distribution:
+        n, total = totals_of(statistic)
+        return GammaDistribution(shape=float(prior.shape + n), rate=float(prior.rate + total))
 
 
 @stored
 @declared
-class GammaDistribution(Distribution):
+class GammaDistribution(ExponentialFamily):
     """p(x) = rate^a x^(a - 1) exp(-rate x) / Gamma(a), x > 0, with a = ``shape``; a = 1 is the exponential.
 
     The shape of greatest likelihood solves log a - digamma(a) = log mean(x) - mean(log x), by Newton's method.
@@ -380,65 +280,49 @@ class GammaDistribution(Distribution):
 
     support: ClassVar[str] = "numbers above 0"
 
-    def _inside(self, x: Floats) -> Any:
-        return x >= 0
+    def _scipy(self) -> tuple[str, dict[str, Any]]:
+        return "gamma", {"a": self.shape, "scale": 1.0 / np.asarray(self.rate)}
 
     def _learnable(self, x: Floats) -> Any:
         return x > 0
 
-    def _log_density(self, x: Floats) -> Any:
-        a = np.asarray(self.shape)
-        return special.xlogy(a - 1.0, x) - self.rate * x + a * np.log(self.rate) - special.gammaln(a)
-
-    def _share_below(self, x: Floats) -> Any:
-        return special.gammainc(self.shape, self.rate * np.maximum(x, 0.0))
-
-    def _value_at(self, q: Floats) -> Any:
-        return special.gammaincinv(self.shape, q) / self.rate
-
-    def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[Any]:
-        return np.asarray(rng.gamma(self.shape, 1.0 / np.asarray(self.rate), shape))
-
-    def mean(self) -> Number:
-        """shape / rate."""
-        return self.shape / self.rate
-
-    def variance(self) -> Number:
-        """shape / rate^2."""
-        return self.shape / self.rate**2
-
     def mode(self) -> Any:
         """(shape - 1) / rate; 0 where the shape is below 1."""
         return (np.maximum(np.asarray(self.shape) - 1.0, 0.0) / self.rate)[()]
-
-    def _entropy(self) -> Any:
-        a = np.asarray(self.shape)
-        return a - np.log(self.rate) + special.gammaln(a) + (1.0 - a) * special.digamma(a)
 
     def _divergence(self, other: GammaDistribution) -> Any:
         a, b = np.asarray(self.shape), np.asarray(other.shape)
         forms = (a - b) * special.digamma(a) - special.gammaln(a) + special.gammaln(b)
         return forms + b * np.log(self.rate / other.rate) + a * (other.rate / self.rate - 1.0)
 
-    def _most_likely(self, rows: Floats, weights: Floats) -> dict[str, Any]:
-        centre = float(np.average(rows, weights=weights))
-        gap = math.log(centre) - float(np.average(np.log(rows), weights=weights))
-        if gap < 1e-14 * max(1.0, abs(math.log(centre))):
-            raise self._no_spread(rows)
-        a = (3.0 - gap + math.sqrt((gap - 3.0) ** 2 + 24.0 * gap)) / (12.0 * gap)
+    def _features(self, columns: Floats) -> Floats:
+        return np.hstack([columns, np.log(columns)])
+
+    def parameters_from(self, statistic: Moments, floor: float = 0.0) -> dict[str, Any]:
+        """The shape from the gap between log mean(x) and mean(log x)."""
+        mean, mean_log = np.hsplit(means_of(statistic), 2)
+        least = floor * np.hsplit(statistic.total().variance(), 2)[0]
+        gap = np.log(mean) - mean_log
+        flat = (gap < 1e-14 * np.maximum(1.0, np.abs(np.log(mean)))) & (least <= 0)
+        if flat.any():
+            raise self._no_spread(mean[flat][0])
+        gap = np.maximum(gap, 1e-14)
+        a = (3.0 - gap + np.sqrt((gap - 3.0) ** 2 + 24.0 * gap)) / (12.0 * gap)
         for _ in range(100):
             # Newton's step in 1 / a, in which the equation is all but straight.
-            slope = 1.0 / a - float(special.polygamma(1, a))
-            after = 1.0 / (1.0 / a + (math.log(a) - float(special.digamma(a)) - gap) / (a * a * slope))
-            done, a = abs(after - a) <= 1e-14 * a, after
+            slope = 1.0 / a - special.polygamma(1, a)
+            after = 1.0 / (1.0 / a + (np.log(a) - special.digamma(a) - gap) / (a * a * slope))
+            done, a = (np.abs(after - a) <= 1e-14 * a).all(), after
             if done:
                 break
-        return {"shape": a, "rate": a / centre}
+        with np.errstate(divide="ignore"):
+            a = np.minimum(a, mean**2 / least)  # the variance is mean^2 / a
+        return {"shape": a, "rate": a / mean}
 
 
 @stored
 @declared
-class BetaDistribution(Distribution):
+class BetaDistribution(ExponentialFamily):
     """Of shares: p(x) = x^(a - 1) (1 - x)^(b - 1) / B(a, b) from 0 to 1; a = b = 1 is uniform.
 
     As a prior of a probability, a - 1 and b - 1 count like hits and misses already seen.
@@ -452,33 +336,11 @@ class BetaDistribution(Distribution):
 
     support: ClassVar[str] = "numbers between 0 and 1"
 
-    def _inside(self, x: Floats) -> Any:
-        return (x >= 0) & (x <= 1)
+    def _scipy(self) -> tuple[str, dict[str, Any]]:
+        return "beta", {"a": self.a, "b": self.b}
 
     def _learnable(self, x: Floats) -> Any:
         return (x > 0) & (x < 1)
-
-    def _log_density(self, x: Floats) -> Any:
-        a, b = np.asarray(self.a), np.asarray(self.b)
-        return special.xlogy(a - 1.0, x) + special.xlog1py(b - 1.0, -x) - special.betaln(a, b)
-
-    def _share_below(self, x: Floats) -> Any:
-        return special.betainc(self.a, self.b, np.clip(x, 0.0, 1.0))
-
-    def _value_at(self, q: Floats) -> Any:
-        return special.betaincinv(self.a, self.b, q)
-
-    def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[Any]:
-        return np.asarray(rng.beta(self.a, self.b, shape))
-
-    def mean(self) -> Number:
-        """a / (a + b)."""
-        return self.a / (self.a + self.b)
-
-    def variance(self) -> Number:
-        """a b / ((a + b)^2 (a + b + 1))."""
-        total = self.a + self.b
-        return self.a * self.b / (total**2 * (total + 1.0))
 
     def mode(self) -> Any:
         """(a - 1) / (a + b - 2), an end where one of them is at most 1; refused where no single value is the mode."""
@@ -492,15 +354,6 @@ class BetaDistribution(Distribution):
         total = above[0] + above[1]
         return np.where(total > 0, above[0] / np.where(total > 0, total, 1.0), (a >= b).astype(np.float64))[()]
 
-    def _entropy(self) -> Any:
-        a, b = np.asarray(self.a), np.asarray(self.b)
-        return (
-            special.betaln(a, b)
-            - (a - 1.0) * special.digamma(a)
-            - (b - 1.0) * special.digamma(b)
-            + (a + b - 2.0) * special.digamma(a + b)
-        )
-
     def _divergence(self, other: BetaDistribution) -> Any:
         a, b = np.asarray(self.a), np.asarray(self.b)
         return (
@@ -511,27 +364,40 @@ class BetaDistribution(Distribution):
             + (other.a + other.b - a - b) * special.digamma(a + b)
         )
 
-    def _most_likely(self, rows: Floats, weights: Floats) -> dict[str, Any]:
-        if rows.min() == rows.max():
-            raise self._no_spread(rows)
-        centre, spread = np.average(rows, weights=weights), 0.0
-        spread = float(np.average((rows - centre) ** 2, weights=weights))
-        strength = max(centre * (1.0 - centre) / spread - 1.0, 1e-2)
-        logs = np.array([np.average(np.log(rows), weights=weights), np.average(np.log1p(-rows), weights=weights)])
-        a, b = concentrations(logs, np.array([centre, 1.0 - centre]) * strength)
-        return {"a": float(a), "b": float(b)}
+    def _features(self, columns: Floats) -> Floats:
+        return np.hstack([columns, np.log(columns), np.log1p(-columns)])
+
+    def parameters_from(self, statistic: Moments, floor: float = 0.0) -> dict[str, Any]:
+        """The a and b that a search finds: a Dirichlet distribution of x and 1 - x."""
+        mean, mean_log, mean_log_rest = np.hsplit(means_of(statistic), 3)
+        means, logs = np.stack([mean, 1.0 - mean], axis=-1), np.stack([mean_log, mean_log_rest], axis=-1)
+        if not (np.log(means) - logs > 1e-14).all():
+            raise self._no_spread(mean.flat[0])
+        a, b = np.moveaxis(concentrations(logs, means), -1, 0)
+        return {"a": a, "b": b}
 
 
-def concentrations(mean_logs: Floats, start: Floats) -> Floats:
-    """The alpha of greatest Dirichlet likelihood, given mean(log x_k): solves digamma(a_k) - digamma(sum a) = mean log.
+def concentrations(mean_logs: Floats, means: Floats) -> Floats:
+    """The alpha of greatest Dirichlet likelihood: solves digamma(a_k) - digamma(sum a) = mean(log x_k), last axis k.
 
     The likelihood is concave in alpha, so Newton's method with shortened steps cannot miss (Minka 2000).
     """
+    flat = [_concentration(logs, mean) for logs, mean in zip(_lists(mean_logs), _lists(means), strict=True)]
+    return np.reshape(flat, mean_logs.shape)
 
+
+def _lists(values: Floats) -> Floats:
+    return values.reshape(-1, values.shape[-1])
+
+
+def _concentration(mean_logs: Floats, mean: Floats) -> Floats:
     def likelihood(alpha: Floats) -> float:
         return float(special.gammaln(alpha.sum()) - special.gammaln(alpha).sum() + (alpha - 1.0) @ mean_logs)
 
-    alpha, value = start, likelihood(start)
+    # By Taylor's formula log mean(x) - mean(log x) is about variance / (2 mean^2): a start from the moments.
+    variance = 2.0 * (np.log(mean) - mean_logs) * mean**2
+    alpha = mean * max(float(np.median(mean * (1.0 - mean) / variance)) - 1.0, 1e-2)
+    value = likelihood(alpha)
     for _ in range(1000):
         slope = special.digamma(alpha.sum()) - special.digamma(alpha) + mean_logs
         bend, shared = -special.polygamma(1, alpha), special.polygamma(1, alpha.sum())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +17,13 @@ from tilth.data.reading import read
 from tilth.data.schema import ColumnSpec
 from tilth.errors import KindError
 from tilth.params import Param, declared, param, stored
-from tilth.parts.distribution import Distribution, Floats
+from tilth.parts.distribution import Distribution, ExponentialFamily, Floats, means_of
 from tilth.parts.distributions import concentrations
 from tilth.parts.distributions_discrete import BinomialDistribution
-from tilth.stats import Gram
+from tilth.stats import Counts, Grams, Moments, Sums
 
 
-class _Shares(Distribution):
+class _Shares(ExponentialFamily):
     """What distributions with a list of probabilities share."""
 
     discrete: ClassVar[bool] = True
@@ -35,10 +36,12 @@ class _Shares(Distribution):
         if name != "probabilities" or value is None:
             return value
         p = self.frozen(name, value)
-        if p.ndim != 1 or (p < 0).any() or abs(p.sum() - 1.0) > 1e-8:
+        sums = p.sum(axis=-1)
+        if p.ndim not in (1, 2) or (p < 0).any() or (np.abs(sums - 1.0) > 1e-8).any():
             raise ValueError(
                 f"{self._name}: probabilities must be a list of numbers of at least 0 that sum to 1; got "
-                f"{np.array2string(p, threshold=8)} with sum {p.sum():.10g}. Divide counts by their sum first."
+                f"{np.array2string(p, threshold=8)} with sum {np.atleast_1d(sums)[0]:.10g}. Divide counts by their sum "
+                "first."
             )
         return p
 
@@ -47,8 +50,32 @@ class _Shares(Distribution):
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
-        """One distribution only."""
-        return ()
+        """Shape of the lists of probabilities: () for one list."""
+        return np.shape(self.probabilities)[:-1]
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters, for AIC and BIC."""
+        return np.size(self.probabilities) - max(math.prod(self.batch_shape), 1)
+
+    def parameters_from(self, statistic: Counts | Sums, floor: float = 0.0) -> dict[str, Any]:
+        """Relative frequencies of the levels; those of all rows for a component without any."""
+        counts = self._counts(statistic)
+        whole = counts.sum(axis=0)
+        if not whole.sum() > 0:
+            raise ValueError(f"{self._name}.fit needs at least one count above 0.")
+        total = counts.sum(axis=1, keepdims=True)
+        shares = np.divide(counts, total, out=np.tile(whole / whole.sum(), (len(counts), 1)), where=total > 0)
+        return {"probabilities": shares}
+
+    def _shaped(self, parameters: Mapping[str, Floats]) -> dict[str, Any]:
+        return {"probabilities": _first_of_one(parameters["probabilities"])}
+
+    def _counts(self, statistic: Any) -> Floats:
+        return np.asarray(statistic.table if isinstance(statistic, Counts) else statistic.sums)
+
+    def _posterior(self, statistic: Any, prior: DirichletDistribution) -> Distribution:
+        return prior.updated(self._counts(statistic)[0])
 
     def _known(self) -> Floats:
         if self.probabilities is None:
@@ -88,34 +115,45 @@ class CategoricalDistribution(_Shares):
         self.levels = levels
         if self.probabilities is None:
             self.probabilities = self.frozen("probabilities", np.full(len(levels), 1.0 / len(levels)))
-        if len(self.probabilities) != len(levels):
+        if self.probabilities.shape[-1] != len(levels):
             raise ValueError(
-                f"{self._name} needs one probability per level; got {len(self.probabilities)} for {len(levels)} levels."
+                f"{self._name} needs one probability per level; got {self.probabilities.shape[-1]} for {len(levels)} "
+                "levels."
             )
 
     def _values(self, x: Any) -> Any:
         """Codes as floats: -1 for a value that is not known, NaN for a missing one."""
         if self.levels is None:
             codes = super()._values(x)
-            whole = (codes == np.floor(codes)) & (codes >= 0) & (codes < len(self._known()))
+            whole = (codes == np.floor(codes)) & (codes >= 0) & (codes < self._known().shape[-1])
             return np.where(np.isnan(codes), np.nan, np.where(whole, codes, -1.0))
         values = np.asarray(x, dtype=object)
         column = read({"x": values.ravel()}).column("x")
         codes = column.typed(ColumnSpec("x", nominal(*self.levels), "")).reshape(values.shape)
         return np.where(codes == -1, np.nan, np.where(codes < 0, -1.0, codes.astype(np.float64)))
 
-    def _inside(self, x: Floats) -> Any:
+    def _learnable(self, x: Floats) -> Any:
         return x >= 0
 
-    def _log_density(self, x: Floats) -> Any:
-        return np.log(self._known())[np.where(x >= 0, x, 0).astype(np.int64)]
+    def logpdf(self, x: Any) -> Floats:
+        """log p of each value; for k lists of probabilities with a last axis of k."""
+        codes = self._values(x)
+        with np.errstate(all="ignore"):
+            logs = np.log(self._known()).T[np.where(codes >= 0, codes, 0).astype(np.int64)]
+        codes = codes.reshape(codes.shape + (1,) * len(self.batch_shape))
+        return np.asarray(np.where(codes >= 0, logs, np.where(np.isnan(codes), np.nan, -np.inf)))
+
+    def log_density(self, x: Any) -> Floats:
+        """log p of each row, [n]; [n, k] for k lists of probabilities."""
+        return self.logpdf(x)
 
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[Any]:
-        codes = rng.choice(len(self._known()), size=shape, p=self.probabilities)
+        reach = np.cumsum(self._known(), axis=-1)
+        codes = (rng.random(shape)[..., None] > reach).sum(axis=-1).clip(max=reach.shape[-1] - 1)
         return codes if self.levels is None else np.asarray(_level_array(self.levels)[codes])
 
     def _support(self) -> Any:
-        return np.arange(float(len(self._known()))) if self.levels is None else _level_array(self.levels)
+        return np.arange(float(self._known().shape[-1])) if self.levels is None else _level_array(self.levels)
 
     def _numbers(self, what: str) -> Floats:
         if self.levels is None or all(isinstance(v, (int, float)) for v in self.levels):
@@ -154,14 +192,10 @@ class CategoricalDistribution(_Shares):
             return type(self)(levels=levels).fit(x, weight, prior=prior)
         return super().fit(x, weight, prior=prior)
 
-    def _counts(self, rows: Floats, weights: Floats) -> Floats:
-        return np.bincount(rows.astype(np.int64), weights=weights, minlength=len(self._known())).astype(np.float64)
-
-    def _most_likely(self, rows: Floats, weights: Floats) -> dict[str, Any]:
-        return {"probabilities": self._counts(rows, weights) / weights.sum()}
-
-    def _posterior(self, rows: Floats, weights: Floats, prior: DirichletDistribution) -> Distribution:
-        return prior.updated(self._counts(rows, weights))
+    def _summed(self, rows: Floats, shares: Floats | None, weights: Floats | None, k: int) -> Counts:
+        counts = Counts.empty(k, [self._known().shape[-1]])
+        counts.update(rows.astype(np.int32)[:, None], shares, weights)
+        return counts
 
 
 def _level_array(levels: tuple[Level, ...]) -> NDArray[Any]:
@@ -196,18 +230,21 @@ class MultinomialDistribution(_Shares):
             self.n = int(self.n)
 
     def _values(self, x: Any) -> Floats:
-        return _vectors(super()._values(x), None if self.probabilities is None else len(self.probabilities), self._name)
+        width = None if self.probabilities is None else self.probabilities.shape[-1]
+        return _vectors(super()._values(x), width, self._name)
 
-    def _inside(self, x: Floats) -> Any:
+    def _learnable(self, x: Floats) -> Any:
         counts = ((x >= 0) & (x == np.floor(x))).all(axis=-1)
         return counts if self.n is None else counts & (x.sum(axis=-1) == self.n)
 
     def logpdf(self, x: Any) -> Floats:
-        """log n! - sum log x_i! + sum x_i log p_i."""
+        """log n! - sum log x_i! + sum x_i log p_i; for k lists of probabilities with a last axis of k."""
         values = self._values(x)
         with np.errstate(all="ignore"):
-            logs = _log_ways(values) + special.xlogy(values, self._known()).sum(axis=-1)
-            return _allowed(values, self._inside(values), logs)
+            ways = special.gammaln(values.sum(axis=-1) + 1.0) - special.gammaln(values + 1.0).sum(axis=-1)
+            logs = np.array([special.xlogy(values, p).sum(axis=-1) + ways for p in np.atleast_2d(self._known())])
+            logs = np.moveaxis(np.where(self._learnable(values), logs, _excluded(values)), 0, -1)
+        return np.asarray(logs if self.batch_shape else logs[..., 0])
 
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[Any]:
         return np.asarray(rng.multinomial(self._draws("sample"), self._known(), shape))
@@ -241,23 +278,15 @@ class MultinomialDistribution(_Shares):
             raise ValueError(f"{self._name}: a divergence needs the same n and the same levels on both sides.")
         return self.n * special.rel_entr(self._known(), other._known()).sum()
 
-    def _counts(self, rows: Floats, weights: Floats) -> Floats:
-        counts = weights @ rows
-        if counts.sum() == 0:
-            raise ValueError(f"{self._name}.fit needs at least one count above 0.")
-        return counts
-
-    def _most_likely(self, rows: Floats, weights: Floats) -> dict[str, Any]:
-        counts = self._counts(rows, weights)
-        return {"probabilities": counts / counts.sum()}
-
-    def _posterior(self, rows: Floats, weights: Floats, prior: DirichletDistribution) -> Distribution:
-        return prior.updated(weights @ rows)
+    def _summed(self, rows: Floats, shares: Floats | None, weights: Floats | None, k: int) -> Sums:
+        sums = Sums.empty(k, rows.shape[1])
+        sums.update(rows, shares, weights)
+        return sums
 
 
 @stored
 @declared
-class DirichletDistribution(Distribution):
+class DirichletDistribution(ExponentialFamily):
     """Of lists of shares: p(x) = Gamma(sum a) prod x_i^(a_i - 1) / Gamma(a_i), x_i >= 0, sum x = 1.
 
     As a prior of probabilities, a_i - 1 counts like that many rows of level i already seen.
@@ -272,35 +301,35 @@ class DirichletDistribution(Distribution):
     support: ClassVar[str] = "shares above 0 that sum to 1"
 
     def _check(self) -> None:
-        if np.ndim(self.concentration) != 1:
+        if np.ndim(self.concentration) not in (1, 2):
             raise ValueError(f"{self._name}: concentration must be a list of numbers; got {self.concentration!r}.")
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
-        """One distribution only."""
-        return ()
+        """Shape of the lists of concentrations: () for one list."""
+        return np.shape(self.concentration)[:-1]
 
     def _values(self, x: Any) -> Floats:
         return _vectors(super()._values(x), None, self._name)
 
-    def _inside(self, x: Floats) -> Any:
-        return (x >= 0).all(axis=-1) & (np.abs(x.sum(axis=-1) - 1.0) < 1e-8)
-
     def _learnable(self, x: Floats) -> Any:
-        return self._inside(x) & (x > 0).all(axis=-1)
+        return (x > 0).all(axis=-1) & (np.abs(x.sum(axis=-1) - 1.0) < 1e-8)
 
     def logpdf(self, x: Any) -> Floats:
-        """log Gamma(sum a) - sum log Gamma(a_i) + sum (a_i - 1) log x_i."""
-        a, values = self.concentration, _vectors(self._values(x), len(self.concentration), self._name)
+        """log Gamma(sum a) - sum log Gamma(a_i) + sum (a_i - 1) log x_i; for k lists with a last axis of k."""
+        a, values = self.concentration, _vectors(self._values(x), self.concentration.shape[-1], self._name)
+        inside = (values >= 0).all(axis=-1) & (np.abs(values.sum(axis=-1) - 1.0) < 1e-8)
         with np.errstate(all="ignore"):
-            logs = special.xlogy(a - 1.0, values).sum(axis=-1) - self._log_norm()
-            return _allowed(values, self._inside(values), logs)
+            logs = np.array([special.xlogy(b - 1.0, values).sum(axis=-1) for b in np.atleast_2d(a)])
+            logs = np.moveaxis(np.where(inside, logs, _excluded(values)), 0, -1)
+        return np.asarray(logs if self.batch_shape else logs[..., 0]) - self._log_norm()
 
     def _log_norm(self) -> Any:
-        return special.gammaln(self.concentration).sum() - special.gammaln(self.concentration.sum())
+        return special.gammaln(self.concentration).sum(axis=-1) - special.gammaln(self.concentration.sum(axis=-1))
 
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[Any]:
-        return rng.dirichlet(self.concentration, shape)
+        amounts = rng.standard_gamma(self.concentration, (*shape, self.concentration.shape[-1]))
+        return np.asarray(amounts / amounts.sum(axis=-1, keepdims=True))
 
     def mean(self) -> Floats:
         """a / sum a."""
@@ -340,25 +369,30 @@ class DirichletDistribution(Distribution):
         turns = ((a - b) * (special.digamma(a) - special.digamma(a.sum()))).sum()
         return other._log_norm() - self._log_norm() + turns
 
-    def _most_likely(self, rows: Floats, weights: Floats) -> dict[str, Any]:
-        mean = np.average(rows, axis=0, weights=weights)
-        spread = np.average((rows - mean) ** 2, axis=0, weights=weights)
-        if not (spread > 1e-14 * mean**2).all():
+    def _features(self, columns: Floats) -> Floats:
+        return np.hstack([columns, np.log(columns)])
+
+    def parameters_from(self, statistic: Moments, floor: float = 0.0) -> dict[str, Any]:
+        """The concentrations that a search finds, from the means of x and log x."""
+        means, logs = np.hsplit(means_of(statistic), 2)
+        if not (np.log(means) - logs > 1e-14).all():
             raise ValueError(
                 f"{self._name}.fit needs rows that differ; a share has no spread, so no concentration is best."
             )
-        strength = max(float(np.median(mean * (1.0 - mean) / spread)) - 1.0, 1e-2)
-        logs = np.average(np.log(rows), axis=0, weights=weights)
-        return {"concentration": concentrations(logs, mean * strength)}
+        return {"concentration": concentrations(logs, means)}
+
+    def _shaped(self, parameters: Mapping[str, Floats]) -> dict[str, Any]:
+        return {"concentration": _first_of_one(parameters["concentration"])}
 
 
 @stored
 @declared
-class MultivariateNormalDistribution(Distribution):
+class MultivariateNormalDistribution(ExponentialFamily):
     """p(x) = exp(-(x - m)' S^-1 (x - m) / 2) / sqrt((2 pi)^d det S), with location m and covariance S.
 
-    Maximum likelihood takes the means and the covariance with divisor n. A multivariate normal prior of the location
-    is conjugate; the covariance is then held as it is.
+    Maximum likelihood takes the means and the covariance with divisor n, of the ``structure`` asked for. A
+    multivariate normal prior of the location is conjugate; the covariance is then held as it is. Locations k x d and
+    covariances k x d x d are k distributions; one covariance serves all of them.
 
     >>> MultivariateNormalDistribution().fit([[0.0, 1.0], [2.0, 1.0], [1.0, 4.0]]).location.tolist()
     [1.0, 2.0]
@@ -366,6 +400,12 @@ class MultivariateNormalDistribution(Distribution):
 
     location: Floats = param((0.0,), doc="Mean of each column.", positional=True)
     covariance: Floats = param(((1.0,),), doc="Covariance matrix.", positional=True)
+    structure: str = param(
+        "full",
+        options=("full", "diagonal", "spherical", "tied"),
+        doc="Covariances that fit allows: any, without correlations, of one variance for all columns, or one for all "
+        "components.",
+    )
 
     vector: ClassVar[bool] = True
     support: ClassVar[str] = "rows of finite numbers"
@@ -373,13 +413,13 @@ class MultivariateNormalDistribution(Distribution):
     prior_of: ClassVar[str] = "location"
 
     def _check(self) -> None:
-        d = len(self.location) if self.location.ndim == 1 else 0
-        if not d or self.covariance.shape != (d, d):
+        d, centres, spreads = self.location.shape[-1], self.location.shape[:-1], self.covariance.shape[:-2]
+        if self.covariance.shape[-2:] != (d, d) or len(centres) > 1 or spreads not in ((), centres):
             raise ValueError(
                 f"{self._name} needs a location of d numbers and a covariance of d x d; got shapes "
                 f"{self.location.shape} and {self.covariance.shape}."
             )
-        if not np.allclose(self.covariance, self.covariance.T, rtol=1e-8, atol=0):
+        if not np.allclose(self.covariance, np.swapaxes(self.covariance, -1, -2), rtol=1e-8, atol=0):
             raise ValueError(f"{self._name}: the covariance must be symmetric.")
         try:
             #: L with L L' = S: every density needs it.
@@ -391,41 +431,50 @@ class MultivariateNormalDistribution(Distribution):
             ) from None
 
     def _settled(self, name: str, known: Param, value: Any) -> Any:
+        if name == "structure":
+            return value
         return self.frozen(name, np.atleast_1d(value) if name == "location" else np.atleast_2d(value))
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
-        """One distribution only."""
-        return ()
+        """(k,) for k distributions, () for one."""
+        return self.location.shape[:-1]
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters, for AIC and BIC."""
+        d, k = self.location.shape[-1], math.prod(self.batch_shape)
+        each = {"full": d * (d + 1) // 2, "tied": d * (d + 1) // 2, "diagonal": d, "spherical": 1}[self.structure]
+        return k * d + (1 if self.structure == "tied" else k) * each
 
     def _values(self, x: Any) -> Floats:
         return _vectors(super()._values(x), None, self._name)
 
-    def _learnable(self, x: Floats) -> Any:
-        return np.ones(len(x), dtype=bool)
-
-    def _unit(self, x: Any) -> Floats:
-        """L^-1 (x - m), one row per value: independent standard normals under the distribution."""
-        values = _vectors(self._values(x), len(self.location), self._name)
-        flat = (values - self.location).reshape(-1, len(self.location))
-        return solve_triangular(self._root, flat.T, lower=True, check_finite=False).T.reshape(values.shape)
-
     def squared_distance(self, x: Any) -> Floats:
-        """(x - m)' S^-1 (x - m), the squared Mahalanobis distance."""
-        return np.asarray(np.square(self._unit(x)).sum(axis=-1))
+        """(x - m)' S^-1 (x - m), the squared Mahalanobis distance; with a last axis of k for k distributions."""
+        d = self.location.shape[-1]
+        values = _vectors(self._values(x), d, self._name)
+        centres, rows = self.location.reshape(-1, d), values.reshape(-1, d)
+        roots = np.broadcast_to(self._root, (*centres.shape, d))
+        pairs = zip(centres, roots, strict=True)
+        # L^-1 (x - m) are independent standard normals under the distribution.
+        units = (solve_triangular(root, (rows - m).T, lower=True, check_finite=False) for m, root in pairs)
+        distances = np.stack([np.square(unit).sum(axis=0) for unit in units], axis=-1)
+        return distances.reshape(values.shape[:-1] + self.batch_shape)
 
     def logpdf(self, x: Any) -> Floats:
         """-(d / 2) log 2 pi - log det L - half the squared distance."""
         return -0.5 * self.squared_distance(x) - self._log_norm()
 
-    def _log_norm(self) -> float:
-        return 0.5 * len(self.location) * math.log(2 * math.pi) + self._log_volume()
+    def _log_norm(self) -> Any:
+        return 0.5 * self.location.shape[-1] * math.log(2 * math.pi) + self._log_volume()
 
-    def _log_volume(self) -> float:
-        return float(np.log(np.diagonal(self._root)).sum())
+    def _log_volume(self) -> Any:
+        return np.log(np.diagonal(self._root, axis1=-2, axis2=-1)).sum(axis=-1)
 
     def _draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[Any]:
-        return np.asarray(self.location + rng.standard_normal((*shape, len(self.location))) @ self._root.T)
+        noise = rng.standard_normal((*shape, self.location.shape[-1], 1))
+        return np.asarray(self.location + (self._root @ noise)[..., 0])
 
     def mean(self) -> Floats:
         """The location."""
@@ -433,14 +482,14 @@ class MultivariateNormalDistribution(Distribution):
 
     def variance(self) -> Floats:
         """The diagonal of the covariance."""
-        return np.diagonal(self.covariance)
+        return np.diagonal(self.covariance, axis1=-2, axis2=-1)
 
     def mode(self) -> Floats:
         """The location."""
         return self.location
 
     def _entropy(self) -> Any:
-        return self._log_norm() + 0.5 * len(self.location)
+        return self._log_norm() + 0.5 * self.location.shape[-1]
 
     def _divergence(self, other: MultivariateNormalDistribution) -> Any:
         d = len(self.location)
@@ -448,18 +497,63 @@ class MultivariateNormalDistribution(Distribution):
         trace = np.square(solve_triangular(other._root, self._root, lower=True)).sum()
         return 0.5 * (trace + apart - d) + other._log_volume() - self._log_volume()
 
-    def _most_likely(self, rows: Floats, weights: Floats) -> dict[str, Any]:
-        gram = Gram.empty(rows.shape[1])
-        gram.update(rows, weights)
-        return {"location": gram.mean, "covariance": gram.covariance(ddof=0)}
+    def _summed(self, rows: Floats, shares: Floats | None, weights: Floats | None, k: int) -> Moments | Grams:
+        if self.structure in ("diagonal", "spherical"):
+            return cast(Moments, super()._summed(rows, shares, weights, k))
+        grams = Grams.empty(k, rows.shape[1])
+        grams.update(rows, shares, weights)
+        return grams
 
-    def _posterior(self, rows: Floats, weights: Floats, prior: MultivariateNormalDistribution) -> Distribution:
-        _vectors(rows, len(self.location), self._name)
+    def parameters_from(self, statistic: Moments | Grams, floor: float = 0.0) -> dict[str, Any]:
+        """Means, and covariances of the structure; a component without rows takes those of all rows."""
+        if isinstance(statistic, Moments):
+            mean, variance = statistic.estimates()
+            if self.structure == "spherical":
+                variance = np.broadcast_to(variance.mean(axis=1, keepdims=True), variance.shape)
+            least = floor * statistic.total().variance()
+            least = least.max() if self.structure == "spherical" else least
+            return {"location": mean, "covariance": np.maximum(variance, least)[:, :, None] * np.eye(mean.shape[1])}
+        whole, empty = statistic.total(), statistic.weight <= 0
+        least = floor * np.diagonal(whole.covariance())
+        mean = np.where(empty[:, None], whole.mean, statistic.mean)
+        if self.structure == "tied":
+            return {"location": mean, "covariance": _raised(statistic.cross.sum(axis=0) / whole.weight, least)}
+        weight = np.where(empty, 1.0, statistic.weight)[:, None, None]
+        spread = np.where(empty[:, None, None], whole.covariance(), statistic.cross / weight)
+        return {"location": mean, "covariance": _raised(spread, least)}
+
+    def _shaped(self, parameters: Mapping[str, Floats]) -> dict[str, Any]:
+        mean, spread = parameters["location"], parameters["covariance"]
+        return {"location": _first_of_one(mean), "covariance": _first_of_one(spread) if spread.ndim > 2 else spread}
+
+    def _posterior(self, statistic: Any, prior: MultivariateNormalDistribution) -> Distribution:
+        _vectors(statistic.mean, len(self.location), self._name)
         _vectors(prior.location, len(self.location), f"{self._name}: the prior")
+        n = float(np.max(statistic.weight))
         before, each = np.linalg.inv(prior.covariance), np.linalg.inv(self.covariance)
-        spread = np.linalg.inv(before + weights.sum() * each)
-        centre = spread @ (before @ prior.location + each @ (weights @ rows))
+        spread = np.linalg.inv(before + n * each)
+        centre = spread @ (before @ prior.location + n * each @ statistic.mean[0])
         return MultivariateNormalDistribution(location=centre, covariance=0.5 * (spread + spread.T))
+
+
+def _raised(covariance: Floats, least: Floats) -> Floats:
+    """The likeliest covariance that is nowhere below a diagonal of variances: eigenvalues in their units, raised to 1.
+
+    Adding to the diagonal instead would change covariances that need no help, and a likelihood could fall.
+    """
+    unit = np.sqrt(least)
+    if not (unit > 0).all():
+        return covariance
+    values, vectors = np.linalg.eigh(covariance / np.outer(unit, unit))
+    if (values >= 1.0).all():
+        return covariance
+    raised = (vectors * np.maximum(values, 1.0)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+    return np.asarray(0.5 * (raised + np.swapaxes(raised, -1, -2)) * np.outer(unit, unit))
+
+
+def _first_of_one(values: Floats) -> Floats:
+    """Parameters of one component without the axis of components."""
+    return values[0] if len(values) == 1 else values
 
 
 # ------------------------------------------------------------------------------------------------------------- vectors
@@ -473,10 +567,6 @@ def _vectors(x: Floats, width: int | None, who: str) -> Floats:
     return x
 
 
-def _log_ways(counts: Floats) -> Any:
-    return special.gammaln(counts.sum(axis=-1) + 1.0) - special.gammaln(counts + 1.0).sum(axis=-1)
-
-
-def _allowed(x: Floats, inside: Any, logs: Any) -> Floats:
-    """Log-densities of vectors: -inf for one that is excluded, NaN for one with a missing entry."""
-    return np.asarray(np.where(inside, logs, np.where(np.isnan(x).any(axis=-1), np.nan, -np.inf)))
+def _excluded(x: Floats) -> Floats:
+    """Log-densities of vectors outside the support: -inf, or NaN where an entry is missing."""
+    return np.where(np.isnan(x).any(axis=-1), np.nan, -np.inf)

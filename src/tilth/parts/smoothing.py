@@ -21,7 +21,11 @@ class Smoothing(Part):
 
     def estimate(self, counts: Floats, n_rows: float, column: str, levels: tuple[Level, ...]) -> Floats:
         """P(level | class), shape of ``counts``; rows of ``counts`` are classes."""
-        raise NotImplementedError
+        return _shares(counts + self.pseudo_counts(column, levels))
+
+    def pseudo_counts(self, column: str, levels: tuple[Level, ...]) -> Floats:
+        """Imagined rows of each level: a Dirichlet prior of these counts plus 1, whose mode the estimate is."""
+        return np.zeros(len(levels))
 
 
 def _shares(counts: Floats) -> Floats:
@@ -42,9 +46,9 @@ class Laplace(Smoothing):
 
     alpha: float = param(1.0, low=0, doc="Pseudo-count of each level.", scale="log", tune=(1e-3, 10))
 
-    def estimate(self, counts: Floats, n_rows: float, column: str, levels: tuple[Level, ...]) -> Floats:
-        """Smoothed probabilities."""
-        return _shares(counts + self.alpha) if self.alpha > 0 else _shares(counts)
+    def pseudo_counts(self, column: str, levels: tuple[Level, ...]) -> Floats:
+        """Alpha each."""
+        return np.full(len(levels), float(self.alpha))
 
 
 @stored
@@ -79,9 +83,9 @@ class MEstimate(Smoothing):
         None, doc="Prior of levels: {column: {level: probability}}."
     )
 
-    def estimate(self, counts: Floats, n_rows: float, column: str, levels: tuple[Level, ...]) -> Floats:
-        """Prior and counts combined."""
-        p = np.full(counts.shape[1], 1.0 / max(counts.shape[1], 1))
+    def pseudo_counts(self, column: str, levels: tuple[Level, ...]) -> Floats:
+        """m p."""
+        p = np.full(len(levels), 1.0 / max(len(levels), 1))
         if self.prior and column in self.prior:
             given = {level_key(v): q for v, q in self.prior[column].items()}
             lost = [v for v in levels if level_key(v) not in given]
@@ -91,7 +95,7 @@ class MEstimate(Smoothing):
                     f"{'it lacks ' + repr(lost[0]) if lost else f'it sums to {sum(given.values()):g}'}."
                 )
             p = np.array([given[level_key(v)] for v in levels])
-        return _shares(counts + self.m * p)
+        return self.m * p
 
 
 NAMED: dict[str, type[Smoothing]] = {"laplace": Laplace, "epsilon": Epsilon, "m-estimate": MEstimate}

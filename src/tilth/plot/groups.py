@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilth.words import cut
+
 Floats = NDArray[np.float64]
 #: Value, lower and upper bound.
 Line = tuple[float, float, float]
@@ -112,5 +114,4 @@ def _bare(axes: Any) -> None:
 
 def _short(text: str, limit: int = 40) -> str:
     # A dollar sign would start a formula.
-    cut = text if len(text) <= limit else text[: limit - 3] + "..."
-    return cut.replace("$", r"\$")
+    return cut(text, limit).replace("$", r"\$")

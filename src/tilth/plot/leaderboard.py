@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.data.digits import readable
 from tilth.plot.marks import plain_words
+from tilth.words import readable
 
 
 def leaderboard(

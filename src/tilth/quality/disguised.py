@@ -10,8 +10,9 @@ import numpy as np
 
 from tilth.data.numbers import is_missing_token
 from tilth.quality.column import ColumnView
-from tilth.quality.finding import Finding, count, listed, percent, shown
+from tilth.quality.finding import Finding
 from tilth.quality.view import View
+from tilth.words import count, listed, percent, shown
 
 #: Words that often are a real answer ("other debtors: none"); alone they are a hint, not a warning.
 WEAK_TOKENS = frozenset({"unknown", "none", "nil"})

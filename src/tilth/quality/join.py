@@ -13,9 +13,10 @@ from tilth.base.result import Result
 from tilth.data.kinds import level_key
 from tilth.errors import SchemaError
 from tilth.quality.column import ColumnView
-from tilth.quality.finding import Finding, count, listed, percent, plain, shown
+from tilth.quality.finding import Finding
 from tilth.quality.spelling import spelling_key
 from tilth.quality.view import View, view_of
+from tilth.words import count, listed, percent, plain, shown
 
 if TYPE_CHECKING:
     import pandas as pd

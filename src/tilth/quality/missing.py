@@ -14,9 +14,10 @@ from tilth.data.kinds import Kind
 from tilth.data.table import Column, Table
 from tilth.engines.tree.grow import Goal, Grid, Growth, grow_trees
 from tilth.quality.column import ColumnView
-from tilth.quality.finding import Finding, count, listed, percent, shown
+from tilth.quality.finding import Finding
 from tilth.quality.scan import BINS, Bins, binned, flag_area, folds_of, independence_p
 from tilth.quality.view import View, view_of
+from tilth.words import count, listed, percent, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -247,8 +248,7 @@ def _said_levels(column: ColumnView, levels: Sequence[Any], held: Flags, values:
     """Both sides of a split by levels in words, by those of the first that these rows have."""
     seen = np.bincount(values, minlength=len(held)) > 0
     chosen = [levels[i] for i in np.flatnonzero(held & seen).tolist()]
-    names = ["missing" if v == GONE else shown(column.label(v)) for v in chosen[:4]]
-    said = " or ".join(names) + (f" and {len(chosen) - 4} more" if len(chosen) > 4 else "")
+    said = listed(("missing" if v == GONE else shown(column.label(v)) for v in chosen), 4, last="or")
     return f"{column.name} is {said}", f"{column.name} is not {said}"
 
 

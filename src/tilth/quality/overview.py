@@ -16,10 +16,10 @@ from tilth.data.kinds import level_key, sort_levels
 from tilth.plot.columns import histogram_edges
 from tilth.plot.overview import Panel
 from tilth.quality.column import ColumnView
-from tilth.quality.finding import count, listed, percent, plain, shown
 from tilth.quality.view import View, view_of
 from tilth.stats.bounds import wilson_bounds
 from tilth.stats.hypothesis import critical, f_test, holm
+from tilth.words import count, listed, percent, plain, shown, verb
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,9 +95,9 @@ class Overview(Result):
             own = [c for c in self.columns if not c.is_target]
             sure = holm([c.p_value for c in own]) < 1 - self.level
             related = [c.name for c, is_sure in zip(own, sure, strict=True) if c.strength >= RELATED and is_sure]
-            verb = "tells" if len(related) == 1 else "tell"
             said.append(
-                f"Of the columns alone, {_all_of(related[:3])} {verb} most of {self.target}."
+                f"Of the columns alone, {listed(related[:3], last='and')} {verb(len(related), 'tells')} most of "
+                f"{self.target}."
                 if related
                 else f"No column alone is shown to tell anything of {self.target}."
             )
@@ -178,10 +178,6 @@ class Overview(Result):
     def shown(self) -> pd.DataFrame:
         """A line for each column."""
         return self.summary()
-
-
-def _all_of(names: list[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,12 @@ from tilth.base.declare import Section
 from tilth.base.result import Result
 from tilth.data.infer import Kinds
 from tilth.quality.column import ColumnView
-from tilth.quality.finding import SEVERITIES, Finding, Severity, count, listed, plain, shown
+from tilth.quality.finding import SEVERITIES, Finding, Severity
 from tilth.quality.registry import CHECKS
 from tilth.quality.shift import Shift, compare_views
 from tilth.quality.target import class_balance
 from tilth.quality.view import View, view_of
+from tilth.words import count, listed, plain, shown
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from tilth.quality.equal import chance_pairs, first_places
-from tilth.quality.finding import Finding, count, percent
+from tilth.quality.finding import Finding
 from tilth.quality.redundancy import identifiers
 from tilth.quality.view import View
+from tilth.words import count, percent
 
 
 def duplicate_rows(view: View) -> Iterator[Finding]:

@@ -14,11 +14,12 @@ from tilth.base.result import Result
 from tilth.data.infer import Kinds
 from tilth.data.kinds import level_key
 from tilth.quality.column import ColumnView
-from tilth.quality.finding import Finding, listed, plain
+from tilth.quality.finding import Finding
 from tilth.quality.scan import area
 from tilth.quality.view import View, view_of
 from tilth.stats.folds import fold_of_rows, pairs_of
 from tilth.stats.hypothesis import holm
+from tilth.words import listed, plain
 
 if TYPE_CHECKING:
     import pandas as pd

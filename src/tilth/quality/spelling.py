@@ -10,8 +10,9 @@ import numpy as np
 
 from tilth.quality.column import ColumnView
 from tilth.quality.disguised import is_word_for_missing
-from tilth.quality.finding import Finding, count, listed, shown
+from tilth.quality.finding import Finding
 from tilth.quality.view import View
+from tilth.words import count, listed, shown
 
 #: A typing error is rare against the right spelling.
 RARE = 0.1

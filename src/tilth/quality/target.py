@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.base.target import check_weight, encode_labels
-from tilth.quality.finding import Finding, Severity, count, listed, percent, shown
+from tilth.quality.finding import Finding, Severity
 from tilth.quality.scan import binned, explained, skill
 from tilth.quality.view import View
+from tilth.words import count, listed, percent, shown
 
 if TYPE_CHECKING:
     import pandas as pd

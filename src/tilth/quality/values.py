@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from tilth.data.kinds import level_key
 from tilth.data.numbers import is_missing_token, parse_number
 from tilth.quality.column import ColumnView
-from tilth.quality.finding import Finding, count, listed, percent, shown
+from tilth.quality.finding import Finding
 from tilth.quality.view import View
+from tilth.words import count, listed, percent, shown
 
 Floats = NDArray[np.float64]
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from tilth.words import cut
+
 #: Problems of one request that are listed; no more are looked for.
 MOST_PROBLEMS = 20
 #: Characters of a stranger's value that a message repeats.
@@ -86,7 +88,7 @@ def shown(value: Any) -> str:
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, str):
-        return repr(value if len(value) <= _SHOWN else value[: _SHOWN - 3] + "...")
+        return repr(cut(value, _SHOWN))
     try:
         return f"{float(value):g}"
     except OverflowError:

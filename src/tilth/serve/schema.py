@@ -29,6 +29,7 @@ from tilth.lifecycle.snapshot import entrance
 from tilth.models.prepare.text import TextConverter
 from tilth.serve.notes import Notes
 from tilth.serve.refusal import Problems, shown
+from tilth.words import listed
 
 Takes = Literal["number", "level", "date", "text"]
 #: Levels that a sentence lists.
@@ -77,9 +78,7 @@ class Field:
         """What a value should be, in words."""
         words = {"number": "a finite number", "date": "a date such as '2024-01-31'", "text": "text"}.get(self.takes)
         if words is None:
-            listed = ", ".join(map(repr, self.levels[:_LISTED]))
-            more = f" and {len(self.levels) - _LISTED} more" if len(self.levels) > _LISTED else ""
-            words = f"one of {listed}{more}"
+            words = f"one of {listed(self.levels, _LISTED, quoted=True)}"
         return words + (", or null" if self.nullable else "")
 
     def json_schema(self) -> dict[str, Any]:
@@ -411,4 +410,4 @@ def _field(spec: ColumnSpec, model: Estimator) -> Field:
 
 def _target_of(model: Any) -> str | None:
     named = [getattr(part, "target_", None) for part in parts_of(model)]
-    return next((str(name) for name in named if name), None)
+    return next((", ".join(name) if isinstance(name, list) else str(name) for name in named if name), None)

@@ -6,19 +6,22 @@ numbers. `fold` runs any of them over any number of chunks, in one thread or man
 
 from tilth.stats.counts import Counts, ValueCounts
 from tilth.stats.fold import fold, register_backend
-from tilth.stats.gram import Gram
+from tilth.stats.gram import Gram, Grams
 from tilth.stats.histogram import Histogram
 from tilth.stats.moments import Moments
 from tilth.stats.sketch import QuantileSketch
 from tilth.stats.statistic import Statistic
+from tilth.stats.sums import Sums
 
 __all__ = [
     "Counts",
     "Gram",
+    "Grams",
     "Histogram",
     "Moments",
     "QuantileSketch",
     "Statistic",
+    "Sums",
     "ValueCounts",
     "fold",
     "register_backend",

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from tilth import _core
 from tilth.params import stored
 from tilth.stats.inputs import (
+    CodeArray,
     FloatArray,
     IndexArray,
     are_offsets,
@@ -20,6 +21,7 @@ from tilth.stats.inputs import (
     as_groups,
     as_size,
     as_weight,
+    by_group,
 )
 from tilth.stats.statistic import Statistic, require_mergeable
 
@@ -67,11 +69,13 @@ class Counts(Statistic):
         return self.table[:, self.offsets[j] : self.offsets[j + 1]]
 
     def update(self, codes: npt.ArrayLike, y: npt.ArrayLike | None = None, weight: npt.ArrayLike | None = None) -> None:
-        """Add rows of level codes (rows x columns), their classes and their weights."""
+        """Add rows of level codes (rows x columns), their classes (rows x classes are shares) and their weights."""
         matrix = as_codes(codes, self.offsets.size - 1, "Counts")
-        groups = as_groups(y, matrix.shape[0], self.n_classes, "Counts")
-        weights = as_weight(weight, matrix.shape[0], "Counts")
-        self.table += _core.class_counts(matrix, groups, self.n_classes, self.offsets, weights)
+
+        def kernel(groups: CodeArray, k: int, weights: FloatArray | None) -> tuple[FloatArray, ...]:
+            return (_core.class_counts(matrix, groups, k, self.offsets, weights),)
+
+        self.table += by_group(kernel, y, weight, len(matrix), self.n_classes, "Counts")[0]
 
     def __iadd__(self, other: Self) -> Self:
         require_mergeable(self, other, "table", "offsets")

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilth.params import stored
-from tilth.stats.inputs import FloatArray, as_matrix, as_size, as_weight, column_list
+from tilth.stats.inputs import FloatArray, as_groups, as_matrix, as_memberships, as_size, as_weight, column_list
 from tilth.stats.statistic import Statistic, require_mergeable
 
 # Rows centred at once: bounds the copy of a large table, and depends on nothing but the table.
@@ -101,6 +101,76 @@ class Gram(Statistic):
         """What does not fit together in values that came from a file; empty where all does."""
         good = self.mean.ndim == 1 and self.cross.shape == (self.mean.size, self.mean.size)
         return "" if good else "mean and cross differ in shape"
+
+
+@stored
+@dataclass(slots=True, eq=False, repr=False)
+class Grams(Statistic):
+    """Cross products within each group of rows: one `Gram` per group.
+
+    Examples
+    --------
+    >>> grams = Grams.empty(n_groups=2, n_columns=1)
+    >>> grams.update([[0.0], [2.0], [9.0]], y=[[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> grams.mean.ravel()
+    array([1., 9.])
+    """
+
+    groups: list[Gram]
+
+    @classmethod
+    def empty(cls, n_groups: int, n_columns: int) -> Self:
+        """Return the cross products of no rows."""
+        return cls([Gram.empty(n_columns) for _ in range(as_size(n_groups, 1, "n_groups"))])
+
+    @property
+    def weight(self) -> FloatArray:
+        """Weight of each group."""
+        return np.array([gram.weight for gram in self.groups])
+
+    @property
+    def mean(self) -> FloatArray:
+        """Means, groups x columns."""
+        return np.stack([gram.mean for gram in self.groups])
+
+    @property
+    def cross(self) -> FloatArray:
+        """Centred cross products, groups x columns x columns."""
+        return np.stack([gram.cross for gram in self.groups])
+
+    def update(self, X: npt.ArrayLike, y: npt.ArrayLike | None = None, weight: npt.ArrayLike | None = None) -> None:
+        """Add rows, their groups (-1 skips a row, rows x groups are shares) and their weights."""
+        matrix, k = as_matrix(X, self.groups[0].mean.size, "Grams"), len(self.groups)
+        weights = as_weight(weight, len(matrix), "Grams")
+        if y is not None and np.ndim(y) == 2:
+            shares = as_memberships(y, len(matrix), k, "Grams")
+            shares = shares if weights is None else shares * weights[:, None]
+            added = [_gram(matrix, share) for share in shares.T]
+        else:
+            codes = as_groups(y, len(matrix), k, "Grams")
+            kept = (np.flatnonzero(codes == group) for group in range(k))
+            added = [_gram(matrix[rows], None if weights is None else weights[rows]) for rows in kept]
+        for gram, part in zip(self.groups, added, strict=True):
+            gram += part
+
+    def __iadd__(self, other: Self) -> Self:
+        require_mergeable(self, other, "weight", "mean")
+        for gram, part in zip(self.groups, other.groups, strict=True):
+            gram += part
+        return self
+
+    def total(self) -> Gram:
+        """Return the cross products of all groups taken as one."""
+        whole = Gram.empty(self.groups[0].mean.size)
+        for gram in self.groups:
+            whole += gram
+        return whole
+
+
+def _gram(matrix: npt.NDArray[np.floating], weight: FloatArray | None) -> Gram:
+    gram = Gram.empty(matrix.shape[1])
+    gram.update(matrix, weight)
+    return gram
 
 
 def _block(X: npt.NDArray[np.floating], weight: FloatArray | None) -> tuple[float, FloatArray, FloatArray]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
+
+from tilth.words import listed
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.int64]
@@ -78,6 +82,48 @@ def as_shares(q: npt.ArrayLike, who: str) -> FloatArray:
     return shares
 
 
+def as_memberships(y: npt.ArrayLike, n_rows: int, n_groups: int, who: str) -> FloatArray:
+    """Return how much of each row belongs to each group, rows x groups, checked to be finite and not negative."""
+    shares = np.asarray(y, dtype=np.float64)
+    if shares.shape != (n_rows, n_groups):
+        raise ValueError(
+            f"{who} needs a share of every row for each group, {n_rows} x {n_groups}; the shares have shape "
+            f"{' x '.join(map(str, shares.shape))}."
+        )
+    usable = np.isfinite(shares) & (shares >= 0)
+    if not usable.all():
+        row, group = (int(place[0]) for place in np.nonzero(~usable))
+        raise ValueError(
+            f"{who} needs finite shares of 0 or more, but row {row} has {shares[row, group]} of group {group}."
+        )
+    return shares
+
+
+Kernel = Callable[[CodeArray, int, FloatArray | None], tuple[FloatArray, ...]]
+
+
+def by_group(
+    kernel: Kernel, y: npt.ArrayLike | None, weight: npt.ArrayLike | None, n_rows: int, n_groups: int, who: str
+) -> tuple[FloatArray, ...]:
+    """Return the arrays, one row per group, of ``kernel(groups, n_groups, weight)``.
+
+    `y` is a code per row, or rows x groups: the share of each row in each group, such as the responsibilities of a
+    mixture. Shares are weights, so the kernel then runs once per group with all rows in it.
+    """
+    weights = as_weight(weight, n_rows, who)
+    if y is None or np.ndim(y) != 2:
+        return kernel(as_groups(y, n_rows, n_groups, who), n_groups, weights)
+    shares = as_memberships(y, n_rows, n_groups, who)
+    whole = np.zeros(n_rows, dtype=np.int32)
+    columns = np.ascontiguousarray(shares.T if weights is None else shares.T * weights)
+    return tuple(np.concatenate(parts) for parts in zip(*(kernel(whole, 1, w) for w in columns), strict=True))
+
+
+def group_weight(groups: CodeArray, n_groups: int, weight: FloatArray | None) -> FloatArray:
+    """Return the weight of each group; rows of no group (-1) count nowhere."""
+    return np.bincount(groups + 1, weight, minlength=n_groups + 1)[1:].astype(np.float64)
+
+
 def as_size(value: int, low: int, what: str) -> int:
     """Return a whole number of at least `low`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
@@ -89,8 +135,7 @@ def as_size(value: int, low: int, what: str) -> int:
 
 def column_list(flags: npt.NDArray[np.bool_]) -> str:
     """Name the columns whose flag is set, at most five of them."""
-    columns = np.flatnonzero(flags)
-    return ", ".join(map(str, columns[:5])) + (", ..." if columns.size > 5 else "")
+    return listed(np.flatnonzero(flags), 5)
 
 
 def _integers(values: npt.ArrayLike, need: str) -> npt.NDArray[np.integer]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from tilth import _core
 from tilth.params import stored
-from tilth.stats.inputs import FloatArray, as_groups, as_matrix, as_size, as_weight, column_list
+from tilth.stats.inputs import FloatArray, as_matrix, as_size, by_group, column_list
 from tilth.stats.statistic import Statistic, require_mergeable
 
 
@@ -60,11 +61,9 @@ class Moments(Statistic):
         return int(self.weight.shape[0])
 
     def update(self, X: npt.ArrayLike, y: npt.ArrayLike | None = None, weight: npt.ArrayLike | None = None) -> None:
-        """Add rows, their groups (-1 skips a row) and their weights."""
+        """Add rows, their groups (-1 skips a row, rows x groups are shares) and their weights."""
         matrix = as_matrix(X, self.weight.shape[1], "Moments")
-        groups = as_groups(y, matrix.shape[0], self.n_groups, "Moments")
-        weights = as_weight(weight, matrix.shape[0], "Moments")
-        added = _core.class_moments(matrix, groups, self.n_groups, weights)
+        added = by_group(partial(_core.class_moments, matrix), y, weight, len(matrix), self.n_groups, "Moments")
         # Looking at the few results is enough: an infinite cell always leaves its mark on the mean or m2.
         unusable = np.asarray(~(np.isfinite(added[1]) & np.isfinite(added[2])).all(axis=0))
         if unusable.any():
@@ -72,7 +71,7 @@ class Moments(Statistic):
                 f"Moments needs numbers below about 1e150, but columns {column_list(unusable)} hold "
                 "infinite or larger ones. Replace them, or mark them as missing (NaN)."
             )
-        self._merge(*added)
+        self._merge(added[0], added[1], added[2])
 
     def __iadd__(self, other: Self) -> Self:
         require_mergeable(self, other, "weight")
@@ -102,6 +101,11 @@ class Moments(Statistic):
         mean = (share * self.mean).sum(axis=0, keepdims=True)
         between = self.weight * (self.mean - mean) ** 2
         return type(self)(weight=weight, mean=mean, m2=(self.m2 + between).sum(axis=0, keepdims=True))
+
+    def estimates(self) -> tuple[FloatArray, FloatArray]:
+        """Return mean and variance (1/n) by group; a group without values in a column takes those of all groups."""
+        whole, empty = self.total(), self.weight <= 0
+        return np.where(empty, whole.mean, self.mean), np.where(empty, whole.variance(), self.variance())
 
     def grow(self, n_groups: int) -> Self:
         """Return a copy with room for more groups; known ones keep their codes."""

@@ -21,6 +21,7 @@ from tilth.base import (
     GenerativeClassifier,
     Learner,
     Predictor,
+    SequenceModel,
     Transformer,
 )
 from tilth.base.answers import answers as all_answers
@@ -37,7 +38,7 @@ class Kind:
 
     A model is of several kinds at once, such as a classifier on tables that learns in one pass: it gets the checks of
     all of them, and is asked as the first that has a ``method`` says. ``checks`` are functions of
-    :mod:`tilth.testing.checks`, by name.
+    :mod:`tilth.testing.checks` and of the modules for single kinds, by name.
     """
 
     includes: Callable[[Any], bool]
@@ -88,7 +89,14 @@ def _of_regression(*args: Any, **options: Any) -> Example:
 
 def _tag(name: str) -> Callable[[Any], bool]:
     """Converters of something that is no table."""
-    return lambda model: not _on_tables(model) and bool(getattr(model.__sklearn_tags__().input_tags, name))
+    return lambda model: not isinstance(model, Learner) and bool(getattr(model.__sklearn_tags__().input_tags, name))
+
+
+def _of_sequences(model: Any, X: Any) -> NDArray[Any]:
+    """Marginals of all steps, or their labels."""
+    if hasattr(model, "predict_marginals"):
+        return np.concatenate(model.predict_marginals(X))
+    return _numbers(np.concatenate(model.predict(X)))
 
 
 CONVERTER = ("check_learned", "check_purity", "check_saving", "check_transform")
@@ -112,6 +120,16 @@ KINDS_OF_MODELS = (
     Kind(_is(Clusterer), ("check_clusters",), "predict", lambda m, X: np.asarray(m.predict(X))),
     Kind(_is(Detector), ("check_cuts",), "predict", lambda m, X: np.asarray(m.anomaly_score(X))),
     Kind(_is(Density), (), "score_samples", lambda m, X: np.asarray(m.score_samples(X))),
+    Kind(
+        _is(SequenceModel),
+        (
+            "check_kinds", "check_learned", "check_column_names", "check_containers", "check_purity",
+            "check_failed_fit", "check_threads", "check_speaking", "check_target_by_name", "check_saving",
+            "check_forms_of_sequences", "check_ragged_answers", "check_sequence_weights", "check_labels_of_steps",
+            "check_bad_sequences", "check_refit", "check_paths", "check_sequence_chunks",
+        ),
+        "predict", _of_sequences,
+    ),
     Kind(_tag("string"), CONVERTER, "transform", _of_transformer, texts),
     Kind(_tag("three_d_array"), CONVERTER, "transform", _of_transformer, images),
     Kind(_is(Transformer), ("check_transform",), "transform", _of_transformer),
@@ -129,12 +147,12 @@ REPETITION = ("check_sample_weight_equivalence_on_dense_data", "check_sample_wei
 
 def yield_checks(model: Estimator) -> Iterator[Check]:
     """The checks for this estimator, minus those its class is excused from (each with a reason)."""
-    from tilth.testing import checks
+    from tilth.testing import checks, sequence_checks
 
     names = [name for kind in KINDS_OF_MODELS if kind.includes(model) for name in kind.checks]
     for name in dict.fromkeys(names):
         if name not in type(model).excused:
-            yield getattr(checks, name)
+            yield next(getattr(module, name) for module in (checks, sequence_checks) if hasattr(module, name))
 
 
 def excuses(model: Estimator) -> dict[str, str]:

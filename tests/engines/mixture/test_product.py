@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 from tilth.data.kinds import Kind
 from tilth.data.table import Column, Table
-from tilth.engines.mixture.product import ProductStatistic, estimate
+from tilth.engines.mixture.product import Columns
 from tilth.parts.smoothing import Laplace
 
 
@@ -46,10 +46,10 @@ def reference(table, y, w, alpha=1.0):
 
 def test_log_density_equals_the_reference(rows):
     table, y, w = rows
-    statistic = ProductStatistic.empty(3, [4], 1)
+    family = Columns([(c.name, c.kind) for c in table.columns], smoothing=Laplace(alpha=1.0))
+    statistic = family.empty(3)
     statistic.update(table, y, w)
-    kinds = [(c.name, c.kind) for c in table.columns]
-    product, notes = estimate(statistic, kinds, Laplace(alpha=1.0), 1e-9)
+    product, notes = family.describe(statistic, 1e-9)
     out = np.zeros((len(y), 3))
     product.add_log_density(table, out)
     assert out == pytest.approx(reference(table, y, w), rel=1e-9)
@@ -62,11 +62,12 @@ def test_log_density_equals_the_reference(rows):
 
 def test_merged_parts_give_the_whole(rows):
     table, y, w = rows
-    whole = ProductStatistic.empty(3, [4], 1)
+    family = Columns([(c.name, c.kind) for c in table.columns])
+    whole = family.empty(3)
     whole.update(table, y, w)
-    merged = ProductStatistic.empty(3, [4], 1)
+    merged = family.empty(3)
     for part in np.array_split(np.random.default_rng(1).permutation(len(y)), 5):
-        one = ProductStatistic.empty(3, [4], 1)
+        one = family.empty(3)
         one.update(table.rows(part), y[part], w[part])
         merged += one
     assert merged.weight == pytest.approx(whole.weight)

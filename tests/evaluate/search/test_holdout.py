@@ -60,6 +60,7 @@ def test_looking_is_a_use(rows):
     assert rows.uses == ["looked at"]
 
 
+@pytest.mark.covers("EV-10", "SP-12")
 def test_the_refitted_model_has_learned_training_and_validation_rows(rows):
     seen = []
 
@@ -68,8 +69,11 @@ def test_the_refitted_model_has_learned_training_and_validation_rows(rows):
             seen.append(len(y))
             return super().fit(X, y, sample_weight)
 
-    rows.refit(Spy())
-    assert seen == [120]
+    rows.tune({"spy": Spy(), "zero": ZeroRClassifier()})
+    assert seen == [90], "the validation rows choose and teach nothing"
+    rows.test_once()
+    assert seen == [90, 120]
+    assert rows.uses == ["test of Spy"]
 
 
 def test_one_model_is_searched():

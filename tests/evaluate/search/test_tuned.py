@@ -46,7 +46,7 @@ def test_evaluating_it_is_nested_cross_validation(iris):
     options = {"ranges": {"C": [0.001, 0.1, 10.0]}, "inner": StratifiedKFold(3)}
     nested = search(LogisticRegression(), rows, labels, outer=4, **options)
     tuned = TunedClassifier(estimator=LogisticRegression(), **options)
-    found = evaluate(tuned, rows, labels, split=4, beside=False, audit=False)
+    found = evaluate(tuned, rows, labels, split=4, baselines=False, audit=False)
     inside = nested.outer.pooled(nested.name)
     outside = found.resampling.pooled("TunedClassifier")
     np.testing.assert_array_equal(inside.given, outside.given)

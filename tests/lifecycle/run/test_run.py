@@ -4,6 +4,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import tilth
 from tilth.data.datasets import load
@@ -33,21 +34,53 @@ def test_the_run_goes_from_question_to_use_with_a_section_each(titanic):
     page = titanic.files["report.html"].read_text(encoding="utf-8")
     for title in STEPS[1:]:
         assert f">{title}" in page
+    lines = titanic.files["report.md"].read_text(encoding="utf-8").splitlines()
+    headings = [line.lstrip("# ").split(" \\[")[0] for line in lines if line.startswith("#")]
+    steps = [
+        "Question",
+        "Data quality",
+        "Preparation",
+        "Baselines",
+        "Leaderboard",
+        "Tuning",
+        "Test, once",
+        "Use",
+        "Monitoring",
+    ]
+    assert [h for h in headings if h in steps] == steps
 
 
-@pytest.mark.covers("B-05")
+@pytest.mark.covers("B-05", "SP-05")
 def test_every_score_has_an_interval_and_a_difference_to_zero_r(titanic):
     for found in (titanic.scores, titanic.test):
         frame = found.frame()
         assert {"Zero-R", "One-R"} <= set(frame["model"])
         assert frame[["low", "high"]].notna().all().all()
         assert frame.loc[frame["model"] != "Zero-R", "difference"].notna().all()
+    assert {score.n for by_metric in titanic.test.scores.values() for score in by_metric.values()} == {178}
     headline = titanic.sections()[0].text
     assert "for Zero-R: a difference of +" in headline
     assert "(One-R)" in headline
 
 
 @pytest.mark.covers("LC-02")
+@pytest.mark.usefixtures("few_pictures")
+def test_other_cells_in_the_rows_held_back_change_the_test_and_nothing_else(quick):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(400, 2)), columns=["a", "b"]).assign(species=rng.integers(0, 2, 400))
+    frame["a"] += 2.5 * frame["species"]
+    first = run(frame, "species", **quick)
+    test, features = first.division.test, frame.columns.drop("species")
+    changed = frame.copy()
+    changed.loc[test, features] = frame.loc[np.roll(test, 7), features].to_numpy()
+    second = run(changed, "species", **quick)
+    assert (second.division.test == test).all()
+    assert second.chosen == first.chosen
+    pd.testing.assert_frame_equal(second.scores.frame(), first.scores.frame())
+    accuracy = [r.test.scores[r.chosen]["accuracy"].value for r in (first, second)]
+    assert accuracy[1] < accuracy[0] - 0.2
+
+
 def test_rows_held_back_have_no_part_in_training_or_choice(titanic):
     division = titanic.division
     assert len(division.test) == 178
@@ -57,9 +90,15 @@ def test_rows_held_back_have_no_part_in_training_or_choice(titanic):
     assert "that nothing was chosen by" in next(s for s in titanic.pages if s.title == "Test, once").text
 
 
-@pytest.mark.covers("LC-03", "LC-04")
+@pytest.mark.covers("LC-03", "LC-04", "SP-09")
 def test_the_model_is_fitted_on_all_rows_and_its_file_predicts_the_same(titanic):
     frame = load("titanic").frame
+    answers = titanic.model.predict_proba(frame)
+    again = clone(titanic.model).fit(frame, "survived")
+    np.testing.assert_array_equal(again.predict_proba(frame), answers)
+    fewer = clone(titanic.model).fit(frame.iloc[titanic.division.rows], "survived")
+    assert np.abs(fewer.predict_proba(frame) - answers).max() > 0.01
+    assert titanic.score == titanic.test.scores[titanic.chosen][titanic.metric.name]
     assert titanic.model.schema_["fare"].n_rows == 891
     loaded = tilth.load(titanic.files["model.tilth"])
     np.testing.assert_array_equal(loaded.predict_proba(frame), titanic.model.predict_proba(frame))

@@ -20,6 +20,7 @@ from tilth.engines.tree.reweight import (
     vote_weight,
     weighted_median,
 )
+from tilth.evaluate.bias_variance import bias_variance
 from tilth.models.bayes.naive_bayes import GaussianNB
 from tilth.models.ensembles.adaboost import AdaBoostClassifier, AdaBoostRegressor
 from tilth.models.ensembles.random_forest import RandomForestClassifier
@@ -283,24 +284,18 @@ def test_contributions_add_up_to_the_votes():
 
 @pytest.mark.covers("Z-17")
 def test_boosting_lowers_bias_and_bagging_variance():
-    new, answer = slanted(600, 99)
-
-    def errors(make):
-        """Error of the most frequent answer over training sets (bias), and how often an answer differs from it."""
-        made = np.array([make().fit(*slanted(100, seed)).predict(new) for seed in range(21)])
-        usual = (made.mean(axis=0) > 0.5).astype(int)
-        return (usual != answer).mean(), (made != usual).mean()
-
-    table = pd.DataFrame(
-        {
-            "stump": errors(lambda: AdaBoostClassifier(n_estimators=1)),
-            "bagged stumps": errors(
-                lambda: RandomForestClassifier(n_estimators=40, max_depth=1, max_features=None, class_weight=None)
-            ),
-            "boosted stumps": errors(lambda: AdaBoostClassifier(n_estimators=40)),
-        },
-        index=["bias", "variance"],
-    )
+    models = {
+        "stump": AdaBoostClassifier(n_estimators=1),
+        "bagged stumps": RandomForestClassifier(n_estimators=40, max_depth=1, max_features=None),
+        "boosted stumps": AdaBoostClassifier(n_estimators=40),
+    }
+    parts = {
+        name: bias_variance(
+            model, draw=lambda n, rng: slanted(n, int(rng.integers(1 << 30))), n=100, repeats=21, n_test=600
+        )
+        for name, model in models.items()
+    }
+    table = pd.DataFrame({name: {"bias": part.bias, "variance": part.variance} for name, part in parts.items()})
     assert table.loc["variance", "bagged stumps"] < table.loc["variance", "stump"]
     assert table.loc["bias", "bagged stumps"] > 0.6 * table.loc["bias", "stump"]
     assert table.loc["bias", "boosted stumps"] < 0.5 * table.loc["bias", "bagged stumps"]

@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import tilth.models.prepare as prepare
+from tilth import DecisionTreeClassifier
 from tilth.data import infer
 from tilth.errors import SchemaError, TilthWarning
 from tilth.models.prepare import (
@@ -237,6 +238,14 @@ def test_named_feature_appears_in_reports() -> None:
     assert "cpu/net" in model.summary()
     by_function = Features(formulas={"sum": lambda t: t["cpu"] + t["net"]}, keep=False).fit_transform(frame)
     assert list(by_function.columns) == ["sum", "host"]
+    rng = np.random.default_rng(0)
+    hosts = pd.DataFrame({"cpu": rng.uniform(1, 9, 200), "net": rng.uniform(1, 9, 200)})
+    busy = np.where(hosts["cpu"] / hosts["net"] > 1, "busy", "idle")
+    rows = Features(formulas={"cpu/net": "cpu / net"}).fit_transform(hosts)
+    tree = DecisionTreeClassifier(max_depth=1).fit(rows, busy)
+    assert "cpu/net" in str(tree.rules())
+    reasons = tree.explain(rows.head(1)).frame(0).set_index("column")["contribution"].drop("(total)")
+    assert reasons.abs().idxmax() == "cpu/net"
     with pytest.raises(ValueError, match="one number per row"):
         Features(formulas={"bad": lambda t: [1.0, 2.0]}).fit(frame)
     with pytest.raises(SchemaError, match="needs numeric columns"):

@@ -12,6 +12,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.pipeline import make_pipeline
 from sklearn.random_projection import johnson_lindenstrauss_min_dim
 
+from tilth import HBOS
 from tilth.models.prepare import (
     Denoise,
     Features,
@@ -140,7 +141,7 @@ def test_regions_hold_other_columns_at_their_usual_value() -> None:
         regions(Asked(), frame, ("a", "a"))
 
 
-@pytest.mark.covers("X-24")
+@pytest.mark.covers("X-24", "SP-54")
 def test_anomalies_survive_denoising_and_noise_does_not() -> None:
     rng = np.random.default_rng(8)
     x = rng.normal(0, 0.2, 300)
@@ -150,6 +151,14 @@ def test_anomalies_survive_denoising_and_noise_does_not() -> None:
     z = np.abs(make_pipeline(Denoise(window=7), Standardise()).fit_transform(x[:, None]).ravel())
     assert z[spikes].max() < 1
     assert z[143:157].min() > 3
+    strange = HBOS().fit(x[:, None]).anomaly_score(x[:, None])
+    usual = np.setdiff1d(np.arange(300), [*spikes, *range(137, 163)])
+    assert strange[spikes].min() > strange[usual].max()  # noise passes for anomalies until it is taken out
+    strange = make_pipeline(Denoise(window=7), HBOS()).fit(x[:, None])
+    strange = strange[-1].anomaly_score(strange[:-1].transform(x[:, None]))
+    common = np.quantile(strange[usual], 0.95)
+    assert strange[143:157].min() > common
+    assert strange[spikes].max() <= common
     smooth = Denoise(window=7).fit_transform(x[:, None]).ravel()
     assert smooth[:15].std() < x[:15].std()
 

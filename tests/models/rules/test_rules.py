@@ -103,7 +103,6 @@ def test_one_column_cannot_learn_an_interaction():
     assert OneRClassifier().fit(X, y).score(X, y) <= 0.75
 
 
-@pytest.mark.covers("R-10")
 def test_recipes_name_the_special_case_optimisers():
     assert "closed form" in ZeroRClassifier().recipe().optimiser
     assert "fewest errors" in OneRClassifier().recipe().optimiser

@@ -1,26 +1,32 @@
-"""Class-conditional products of per-kind distributions: p(x | c) = prod_j p(x_j | c).
+"""Products of per-kind distributions for k components at once: p(x | c) = prod_j p(x_j | c).
 
-Numbers are Gaussian per class, nominal and ordinal columns categorical. A missing cell drops its factor, which is
-exact marginalisation in a product. Naive Bayes is one labelled round of this engine; a mixture runs it in rounds
-with responsibilities as weights.
+Numbers follow one exponential family, normal unless another is chosen; nominal and ordinal columns are categorical. A
+missing cell drops its factor, which is exact marginalisation in a product. Naive Bayes is one round of this engine with
+a label per row; a mixture runs it in rounds, with responsibilities [n, k] in place of labels (:mod:`.em`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Self
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tilth import _core
 from tilth.data.kinds import Kind
-from tilth.data.table import Table
+from tilth.data.table import Column, Table
 from tilth.params import stored
-from tilth.parts.smoothing import Smoothing
+from tilth.parts.distribution import ExponentialFamily
+from tilth.parts.distributions import NormalDistribution
+from tilth.parts.smoothing import Laplace, Smoothing
 from tilth.stats.counts import Counts
+from tilth.stats.inputs import group_weight
 from tilth.stats.moments import Moments
 from tilth.stats.statistic import Statistic, require_mergeable
+from tilth.stats.sums import sparse_data
 
 Floats = NDArray[np.float64]
 
@@ -28,20 +34,19 @@ Floats = NDArray[np.float64]
 @stored
 @dataclass(slots=True, eq=False, repr=False)
 class ProductStatistic(Statistic):
-    """Weight of each class, counts of levels and moments of numbers within it."""
+    """Weight of each component, counts of levels and moments of numbers within it."""
 
     weight: Floats
     counts: Counts
     moments: Moments
 
-    @classmethod
-    def empty(cls, n_classes: int, sizes: list[int], n_numbers: int) -> Self:
-        """Nothing seen yet of ``len(sizes)`` columns of levels and ``n_numbers`` columns of numbers."""
-        return cls(np.zeros(n_classes), Counts.empty(n_classes, sizes), Moments.empty(n_classes, n_numbers))
-
-    def update(self, table: Table, y: NDArray[np.int32], weight: Floats | None = None) -> None:
-        """Add typed rows with their class codes."""
-        self.weight += np.bincount(y, weight, minlength=len(self.weight))
+    def update(self, table: Table, y: NDArray[Any], weight: Floats | None = None) -> None:
+        """Add typed rows with their components: a code each, or shares [n, k]."""
+        k = len(self.weight)
+        if y.ndim == 2:
+            added = y.sum(axis=0) if weight is None else weight @ y
+        else:
+            added = group_weight(y, k, weight)
         if self.counts.sizes.size:
             self.counts.update(table.codes(), y, weight)
         if self.moments.mean.shape[1]:
@@ -50,6 +55,7 @@ class ProductStatistic(Statistic):
             except ValueError as error:
                 _refuse_huge(table)
                 raise error
+        self.weight += added
 
     def __iadd__(self, other: Self) -> Self:
         require_mergeable(self, other, "weight")
@@ -82,13 +88,12 @@ def _refuse_huge(table: Table) -> None:
 @stored
 @dataclass
 class Product:
-    """Fitted densities: ``mean`` and ``variance`` [k, p], ``log_prob`` [levels of all columns, k] cut by ``offsets``.
+    """Fitted densities: of ``numbers`` [k, p], and ``log_prob`` [levels of all columns, k] cut by ``offsets``.
 
     ``used`` marks the numeric columns that take part; a column with one single value carries nothing.
     """
 
-    mean: Floats
-    variance: Floats
+    numbers: ExponentialFamily | None
     used: NDArray[np.bool_]
     log_prob: Floats
     offsets: NDArray[np.int64]
@@ -98,17 +103,57 @@ class Product:
         """Number of classes or components."""
         return int(self.log_prob.shape[1])
 
+    @property
+    def mean(self) -> Floats:
+        """Means of the numeric columns [k, p]."""
+        return np.zeros((self.n_classes, 0)) if self.numbers is None else np.asarray(self.numbers.mean())
+
+    @property
+    def variance(self) -> Floats:
+        """Variances of the numeric columns [k, p]."""
+        return np.zeros((self.n_classes, 0)) if self.numbers is None else np.asarray(self.numbers.variance())
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters, for AIC and BIC."""
+        columns = len(self.offsets) - 1
+        return (len(self.log_prob) - columns) * self.n_classes + (self.numbers.n_parameters if self.numbers else 0)
+
+    def levels(self, j: int) -> Floats:
+        """log p of the levels of the j-th column of levels [levels, k]."""
+        return self.log_prob[self.offsets[j] : self.offsets[j + 1]]
+
+    def number(self, j: int, components: Any = slice(None)) -> ExponentialFamily:
+        """The distributions of the j-th numeric column, one per component."""
+        assert self.numbers is not None
+        parameters = {name: value[components, j] for name, value in self._parameters().items()}
+        return dataclasses.replace(self.numbers, **parameters)
+
+    def _parameters(self) -> dict[str, Floats]:
+        """What differs between components and columns."""
+        values = {} if self.numbers is None else self.numbers.get_params()
+        return {name: value for name, value in values.items() if np.ndim(value) == 2}
+
+    def log_density(self, table: Table) -> Floats:
+        """log p(x_i | c) [n, k]."""
+        out = np.zeros((table.n_rows, self.n_classes))
+        self.add_log_density(table, out)
+        return out
+
     def add_log_density(self, table: Table, out: Floats) -> None:
         """out[i, c] += log p(x_i | c)."""
         if len(self.offsets) > 1:
             _core.add_table(table.codes(), self.offsets, self.log_prob, out)
-        if self.used.any():
-            numbers = table.numbers()
-            if self.used.all():
-                _core.add_gaussian(numbers, self.mean, self.variance, out)
-            else:
-                kept = numbers[:, self.used]
-                _core.add_gaussian(kept, self.mean[:, self.used].copy(), self.variance[:, self.used].copy(), out)
+        if not self.used.any():
+            return
+        kept = slice(None) if self.used.all() else self.used
+        numbers = table.numbers()[:, kept]
+        if isinstance(self.numbers, NormalDistribution):
+            mean, variance = (np.ascontiguousarray(values[:, kept]) for values in (self.mean, self.variance))
+            _core.add_gaussian(numbers, mean, variance, out)
+        else:
+            for column, j in zip(numbers.T, np.flatnonzero(self.used).tolist(), strict=True):
+                out += np.nan_to_num(self.number(j).log_density(column), nan=0.0, neginf=-np.inf)
 
     def terms(self, table: Table) -> tuple[list[str], Floats]:
         """log p(x_j | c) of every column apart: names and an array [rows, classes, columns]."""
@@ -117,30 +162,47 @@ class Product:
         for column in table.columns:
             names.append(column.name)
             if column.kind.name == "numeric":
-                mean, variance = self.mean[:, numbers], self.variance[:, numbers]
-                term = -0.5 * (np.log(2 * np.pi * variance) + (column.values[:, None] - mean) ** 2 / variance)
+                term = self.number(numbers).logpdf(column.values[:, None])
                 keep = self.used[numbers] & ~np.isnan(column.values)
                 parts.append(np.where(keep[:, None], term, 0.0))
                 numbers += 1
             else:
-                rows = self.log_prob[self.offsets[levels] : self.offsets[levels + 1]]
-                rows = np.vstack([rows, np.zeros(self.n_classes)])
-                parts.append(rows[column.values])
+                parts.append(np.vstack([self.levels(levels), np.zeros(self.n_classes)])[column.values])
                 levels += 1
         return names, np.stack(parts, axis=2) if parts else np.zeros((table.n_rows, self.n_classes, 0))
+
+    def sample(self, columns: Sequence[tuple[str, Kind]], components: NDArray[Any], rng: np.random.Generator) -> Table:
+        """One row for each component code, as a table of these columns."""
+        drawn: list[Column] = []
+        numbers = levels = 0
+        for name, kind in columns:
+            if kind.name == "numeric":
+                used = self.used[numbers]
+                values: Any = (
+                    self.number(numbers, components).sample((), rng) if used else self.mean[components, numbers]
+                )
+                numbers += 1
+            else:
+                share = np.exp(self.levels(levels))
+                reach = np.cumsum(share / share.sum(axis=0), axis=0)[:, components]
+                values = (rng.random(len(components)) > reach).sum(axis=0)
+                values = values.clip(max=len(kind.levels) - 1).astype(np.int32)
+                levels += 1
+            drawn.append(Column(name, kind, values))
+        return Table(drawn, len(components))
 
     def validate(self) -> None:
         """Refuse arrays that do not fit together (a damaged or hostile file)."""
         k, p = self.n_classes, len(self.used)
         fits = (
-            self.mean.shape == (k, p) == self.variance.shape
+            (self.numbers is None if not p else all(np.shape(v) == (k, p) for v in (self.mean, self.variance)))
             and self.offsets.ndim == 1
             and len(self.offsets) >= 1
             and bool(self.offsets[0] == 0)
             and bool((np.diff(self.offsets) >= 0).all())
             and bool(self.offsets[-1] == len(self.log_prob))
         )
-        if not fits or not (self.variance[:, self.used] > 0).all() or np.isnan(self.mean[:, self.used]).any():
+        if not fits:
             raise ValueError("the densities of the model do not fit together")
 
 
@@ -153,42 +215,99 @@ class Notes:
     zeros: list[tuple[str, int, str]]
 
 
-def estimate(
-    statistic: ProductStatistic, kinds: list[tuple[str, Kind]], smoothing: Smoothing, var_smoothing: float
-) -> tuple[Product, Notes]:
-    """Densities from a statistic; ``kinds`` are the names and kinds of the columns in table order."""
-    k = len(statistic.weight)
-    coded = [(name, kind) for name, kind in kinds if kind.name != "numeric"]
-    numeric = [name for name, kind in kinds if kind.name == "numeric"]
-    blocks, zeros = [], []
-    n_rows = float(statistic.weight.sum())
-    for j, (name, kind) in enumerate(coded):
-        share = smoothing.estimate(statistic.counts.column(j), n_rows, name, kind.levels)
-        zeros += [(name, int(c), str(kind.levels[v])) for c, v in np.argwhere(share == 0)]
+@dataclass(frozen=True)
+class Columns:
+    """The family of tables with these columns, independent of each other within a component.
+
+    It is asked like a part: ``statistic(table, weights)`` with weights [n, k], ``from_statistic(statistic)``.
+    """
+
+    columns: Sequence[tuple[str, Kind]]
+    numbers: ExponentialFamily = field(default_factory=NormalDistribution)
+    smoothing: Smoothing = field(default_factory=Laplace)
+
+    def empty(self, k: int) -> ProductStatistic:
+        """Nothing seen yet of k components."""
+        sizes = [len(kind.levels) for _, kind in self.columns if kind.name != "numeric"]
+        return ProductStatistic(np.zeros(k), Counts.empty(k, sizes), Moments.empty(k, len(self.columns) - len(sizes)))
+
+    def statistic(self, table: Table, weights: Floats) -> ProductStatistic:
+        """Counts and moments of k components; weights are [n], or [n, k]."""
+        shares = weights.reshape(len(weights), -1)
+        statistic = self.empty(shares.shape[1])
+        statistic.update(table, shares)
+        return statistic
+
+    def from_statistic(
+        self, statistic: ProductStatistic, prior: ProductStatistic | None = None, *, floor: float = 0.0
+    ) -> Product:
+        """Densities of greatest posterior: counts smoothed, variances of at least ``floor`` of the column's own."""
+        statistic = statistic if prior is None else statistic + prior
+        n_rows = float(statistic.weight.sum())
+        coded = [(name, kind) for name, kind in self.columns if kind.name != "numeric"]
+        shares = [
+            self.smoothing.estimate(statistic.counts.column(j), n_rows, name, kind.levels).T
+            for j, (name, kind) in enumerate(coded)
+        ]
         with np.errstate(divide="ignore"):
-            blocks.append(np.log(share).T)
-    log_prob = np.ascontiguousarray(np.concatenate(blocks)) if blocks else np.zeros((0, k))
-    mean, variance, used, raised = _gaussians(statistic.moments, var_smoothing)
-    product = Product(mean, variance, used, log_prob, statistic.counts.offsets)
-    constant = [n for n, u in zip(numeric, used, strict=True) if not u]
-    return product, Notes(constant, [numeric[j] for j in raised], zeros)
+            log_prob = np.log(np.concatenate([*shares, np.zeros((0, len(statistic.weight)))]))
+        moments, used = statistic.moments, varies(statistic.moments)
+        numbers = None
+        if used.size:
+            # A constant column takes no part; its variance of 1 keeps it from ending the estimation of the others.
+            weight, m2 = (np.where(used, values, 1.0) for values in (moments.weight, moments.m2))
+            moments = Moments(weight, np.where(used, moments.mean, moments.estimates()[0]), m2)
+            numbers = dataclasses.replace(self.numbers, **self.numbers.parameters_from(moments, floor))
+        return Product(numbers, used, np.ascontiguousarray(log_prob), statistic.counts.offsets)
+
+    def log_prior(self, product: Product) -> float:
+        """log of the prior density that the smoothing stands for, up to a constant."""
+        coded = [(name, kind) for name, kind in self.columns if kind.name != "numeric"]
+        total = 0.0
+        for j, (name, kind) in enumerate(coded):
+            imagined = self.smoothing.pseudo_counts(name, kind.levels)[:, None]
+            total += float(np.where(imagined > 0, imagined * product.levels(j), 0.0).sum())
+        return total
+
+    def describe(self, statistic: ProductStatistic, var_smoothing: float) -> tuple[Product, Notes]:
+        """Densities and what had to be done for them.
+
+        Where only some component has no spread in a column, ``var_smoothing`` of the column's own variance is added to
+        all its variances, which keeps the rule free of units.
+        """
+        moments = statistic.moments
+        overall, used = moments.total().variance()[0], varies(moments)
+        variance = moments.estimates()[1]
+        flat = used & (variance <= 1e-12 * overall).any(axis=0)
+        widened = moments.m2 + np.where(flat, moments.weight * var_smoothing * overall, 0.0)
+        moments = Moments(moments.weight, moments.mean, widened)
+        product = self.from_statistic(ProductStatistic(statistic.weight, statistic.counts, moments))
+        numeric = [name for name, kind in self.columns if kind.name == "numeric"]
+        coded = [(name, kind) for name, kind in self.columns if kind.name != "numeric"]
+        zeros = [
+            (name, int(c), str(kind.levels[v]))
+            for j, (name, kind) in enumerate(coded)
+            for c, v in np.argwhere(np.isneginf(product.levels(j).T))
+        ]
+        constant, raised = ([n for n, mark in zip(numeric, marks, strict=True) if mark] for marks in (~used, flat))
+        return product, Notes(constant, raised, zeros)
 
 
-def _gaussians(moments: Moments, var_smoothing: float) -> tuple[Floats, Floats, NDArray[np.bool_], list[int]]:
-    """Means and maximum-likelihood variances (divisor n) of each class.
+def varies(moments: Moments) -> NDArray[np.bool_]:
+    """Which columns vary over all rows.
 
-    A column constant over all rows is left out. Where only some class has no spread, a fraction of the column's own
-    overall variance is added to all its variances, which keeps the rule free of units. A class that has no value in a
-    column takes the overall mean and variance.
+    Rounding leaves a trace of variance in a column of equal large numbers; that is still a constant column.
     """
     whole = moments.total()
-    overall_mean, overall = whole.mean[0], whole.variance()[0]
-    # Rounding leaves a trace of variance in a column of equal large numbers; that is still a constant column.
-    used = overall > 1e-30 * np.maximum(overall_mean**2, 1e-300)
-    empty = moments.weight <= 0
-    mean = np.where(empty, overall_mean, moments.mean)
-    variance = np.where(empty, overall, moments.variance())
-    flat = used & (variance <= 1e-12 * overall).any(axis=0) if variance.size else used & False
-    variance = np.where(flat, variance + var_smoothing * overall, variance)
-    variance = np.where(used, variance, 1.0)
-    return np.ascontiguousarray(mean), np.ascontiguousarray(variance), used, list(np.flatnonzero(flat))
+    return np.asarray(whole.variance()[0] > 1e-30 * np.maximum(whole.mean[0] ** 2, 1e-300))
+
+
+def linear_scores(rows: Any, coef: Floats, binarize: float | None = None) -> Floats:
+    """rows @ coef, for a typed table or a sparse matrix: the log density of counts, whose families are linear in them.
+
+    ``coef`` is [p, k]; with ``binarize`` a cell counts 1 where it exceeds that number, else 0.
+    """
+    if isinstance(rows, Table):
+        numbers = rows.numbers()
+        return (numbers if binarize is None else (numbers > binarize).astype(np.float64)) @ coef
+    return _core.csr_scores(rows.indptr, rows.indices, sparse_data(rows), coef, binarize)

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from tilth.data.kinds import Kind, level_key, plain_level
 from tilth.engines.tree.rules import branch_codes, number, word
 from tilth.engines.tree.trees import LEAF, MULTIWAY, SHARED, SUBSET, THRESHOLD, Trees
+from tilth.words import listed
 
 Floats = NDArray[np.float64]
 
@@ -247,7 +248,7 @@ class _Builder:
         for label, share in given.items():
             place = self.class_of.get(level_key(label))
             if place is None:
-                raise node.fail(f"{label!r} is not one of the classes {_listing(self.classes)}")
+                raise node.fail(f"{label!r} is not one of the classes {listed(self.classes, 8, quoted=True)}")
             out[place] = _finite(share, node, "share")
         if min(out) < 0 or not abs(sum(out) - 1.0) < 1e-6:
             raise node.fail(f"shares are not negative and sum to 1; these sum to {sum(out):g}")
@@ -266,7 +267,7 @@ class _Builder:
         name = given["column"]
         column = self.place_of.get(name) if _hashable(name) else None
         if column is None:
-            raise node.fail(f"there is no column {name!r}; the columns are {_listing(self.names)}")
+            raise node.fail(f"there is no column {name!r}; the columns are {listed(self.names, 8, quoted=True)}")
         row: dict[str, Any] = {"column": column}
         if kinds_of_test[0] == "branches":
             labels, below = self._branches(node, column, row)
@@ -284,7 +285,7 @@ class _Builder:
         of = {level_key(k): v for k, v in given.items()}
         strange = [k for k in of if k not in levels]
         if strange:
-            raise node.fail(f"{strange[0]!r} is no level of {name!r}; its levels are {_listing(levels)}")
+            raise node.fail(f"{strange[0]!r} is no level of {name!r}; its levels are {listed(levels, 8, quoted=True)}")
         lacking = [k for k in levels if k not in of]
         if lacking:
             raise node.fail(f"{name!r} has no branch for its level {lacking[0]!r}")
@@ -328,7 +329,8 @@ class _Builder:
         code = self.codes[column].get(level_key(level)) if _hashable(level) else None
         if code is None:
             raise node.fail(
-                f"{level!r} is no level of {self.names[column]!r}; its levels are {_listing(self.codes[column])}"
+                f"{level!r} is no level of {self.names[column]!r}; its levels are "
+                f"{listed(self.codes[column], 8, quoted=True)}"
             )
         return code
 
@@ -346,7 +348,7 @@ class _Builder:
         elif _hashable(goes) and level_key(goes) in labels:
             row["missing"] = labels.index(level_key(goes))
         else:
-            raise node.fail(f"missing is one of {_listing(labels)}, a node, or None; got {goes!r}")
+            raise node.fail(f"missing is one of {listed(labels, 8, quoted=True)}, a node, or None; got {goes!r}")
         return below
 
     # ------------------------------------------------------------------------------------------------------- arrays
@@ -395,8 +397,3 @@ def _finite(value: Any, node: _Node, what: str) -> float:
 
 def _hashable(value: Any) -> bool:
     return isinstance(value, (str, int, float, bool, np.generic))
-
-
-def _listing(names: Any) -> str:
-    shown = [repr(n) for n in names]
-    return ", ".join(shown[:8]) + (f" and {len(shown) - 8} more" if len(shown) > 8 else "")

@@ -77,8 +77,8 @@ class RuleStatistic(Statistic):
         """What does not fit together in values that came from a file; empty where all does."""
         k = self.weight.size
         good = self.weight.ndim == 1 and self.levels.n_classes == k and all(n.n_classes == k for n in self.numbers)
-        good = good and (self.levels.sizes > 0).all() and self.gone.shape == (k, len(self.numbers))
-        return "" if good else "weight, levels and numbers are of different classes"
+        fit = good and self.gone.shape == (k, len(self.numbers)) and (self.levels.sizes > 0).all()
+        return "" if fit else "weight, levels and numbers are of different classes"
 
 
 @stored

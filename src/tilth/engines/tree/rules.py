@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tilth.data.kinds import Kind
 from tilth.data.table import Column, Table
 from tilth.engines.tree.trees import LEAF, MULTIWAY, SHARED, SUBSET, Trees
+from tilth.words import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -210,9 +211,7 @@ def _set(name: str, codes: list[int], kind: Kind) -> str:
     if len(others) == 1:
         return f"{name} is not {word(kind.levels[others[0]])}"
     verb, shown = ("in", codes) if len(codes) <= 2 * len(others) else ("not in", others)
-    said = ", ".join(word(kind.levels[i]) for i in shown[:LEVELS_SHOWN])
-    more = f" and {len(shown) - LEVELS_SHOWN} more" if len(shown) > LEVELS_SHOWN else ""
-    return f"{name} {verb} {{{said}{more}}}"
+    return f"{name} {verb} {{{listed((word(kind.levels[i]) for i in shown), LEVELS_SHOWN)}}}"
 
 
 # -------------------------------------------------------------------------------------------------------------- rules

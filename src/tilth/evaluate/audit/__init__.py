@@ -5,13 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tilth import progress
-from tilth.data.infer import Kinds
 from tilth.data.reading import read
 from tilth.evaluate.audit.case import Case, case_of_resampling
 from tilth.evaluate.audit.finding import AuditCheck, Doubt, Effect
@@ -19,7 +18,8 @@ from tilth.evaluate.audit.protocol import honest_score
 from tilth.evaluate.audit.registry import AUDIT_CHECKS, audit_codes
 from tilth.evaluate.audit.report import Audit, ranked
 from tilth.evaluate.metrics import Metric
-from tilth.evaluate.problem import Problem, prepared, task_of_models
+from tilth.evaluate.problem import Problem, task_of_models
+from tilth.evaluate.protocol import Options, Protocol
 from tilth.evaluate.resample import Resampling
 from tilth.evaluate.splits import Split, Splits, make_splits
 from tilth.evaluate.table import chosen_metrics
@@ -35,21 +35,14 @@ def audit(
     X: Any,
     y: Any,
     *,
-    groups: Any = None,
-    time: Any = None,
     X_test: Any = None,
     y_test: Any = None,
     source: Any = None,
     scores: Mapping[str, float] | float | None = None,
-    split: Any = "auto",
-    folds: int | None = None,
-    metrics: Any = None,
-    kinds: Kinds = None,
     checks: Sequence[str] | None = None,
     max_rows: int = 10_000,
-    level: float = 0.95,
-    seed: int = 0,
-    workers: int | None = None,
+    protocol: Protocol | None = None,
+    **options: Unpack[Options],
 ) -> Audit:
     """Look for reasons not to believe the score of a model, and measure what each of them is worth.
 
@@ -61,14 +54,13 @@ def audit(
     ----------
     model : any classifier or regressor. A fitted one, or a fitted search, is also asked how it was fitted.
     X, y : rows and target as prepared for ``fit``; ``y`` may name a column of X.
-    groups, time : what belongs together, and the order of rows; arrays or names of columns. They decide the split, or
-        an explicit ``split`` is judged by them.
     X_test, y_test : test rows kept apart, if that is the plan; ``y_test`` is not needed where ``y`` names a column.
     source : the table before preparation; shows which rows and columns were dropped.
     scores : what is to be reported, as ``{"accuracy": 0.97}``, or one number for the first metric.
-    split, folds, metrics, kinds, level, seed : as for :func:`tilth.evaluate`; 5 folds unless given.
     checks : codes of the checks to make; all unless given.
     max_rows : rows that fits are made on; exact traces are looked for in all.
+    protocol, options : as for :func:`tilth.evaluate`; 5 folds unless named. ``groups`` and ``time`` decide the split,
+        or an explicit ``split`` is judged by them.
 
     >>> from tilth import NaiveBayes
     >>> from tilth.data.datasets import load
@@ -79,19 +71,20 @@ def audit(
     """
     owner = "audit"
     task = task_of_models({"model": model}, owner)
+    how = Protocol.of(protocol, options, owner, unused=("repeats", "test_size", "sample_weight", "timeout"))
     wanted = _wanted(checks)
     whole, target, held = _together(X, y, X_test, y_test)
-    problem = prepared(whole, target, task=task, kinds=kinds, groups=groups, time=time, owner=owner)
-    metric = chosen_metrics(metrics, task)[0]
+    problem = how.problem(whole, target, task, owner)
+    metric = chosen_metrics(how.metrics, task)[0]
     if problem.n_rows < 10:
         raise ValueError(f"audit needs at least 10 rows; got {problem.n_rows}.")
     if max_rows < 10:
         raise ValueError(f"audit: max_rows must be at least 10; got {max_rows}.")
-    plan = _plan(problem, held, split, folds, seed)
+    plan = _plan(problem, held, how.split, how.folds, how.seed)
     case = Case(
-        model, problem, plan, metric, _some_rows(problem.n_rows, max_rows, seed),
+        model, problem, plan, metric, _some_rows(problem.n_rows, max_rows, how.seed),
         source=None if source is None else read(source), scores=_scores(scores, metric), held=held,
-        index=_index(X, X_test), level=level, seed=seed, workers=workers,
+        index=_index(X, X_test), level=how.level, seed=how.seed, workers=how.workers,
     )  # fmt: skip
     found: list[Doubt] = []
     with progress.task("Auditing", total=len(wanted)) as work:
@@ -100,7 +93,7 @@ def audit(
             work.advance()
     return Audit(
         ranked(found), _name(model), problem.n_rows, case.plan.name, metric.name, honest_score(case, metric),
-        tuple(sorted(c.code for c in wanted)), case.notes, seed,
+        tuple(sorted(c.code for c in wanted)), case.notes, how.seed,
     )  # fmt: skip
 
 

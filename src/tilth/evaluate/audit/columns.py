@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from tilth.evaluate.audit.case import Case
 from tilth.evaluate.audit.finding import Doubt, Effect
 from tilth.quality.column import ColumnView
-from tilth.quality.finding import Finding, Severity, listed
+from tilth.quality.finding import Finding, Severity
 from tilth.quality.redundancy import dependent_numbers
 from tilth.quality.scan import Bins, Skill, binned, explained, flag_area, folds_of, skill
 from tilth.quality.target import leaks
 from tilth.quality.view import View
+from tilth.words import listed
 
 #: Share of the baseline's errors that missingness alone removes, and area, that are suspect or beyond doubt.
 TELLING_GAIN, CERTAIN_GAIN = 0.5, 0.8

@@ -13,7 +13,7 @@ from tilth.evaluate.audit.protocol import honest_score
 from tilth.evaluate.calibration import calibration
 from tilth.evaluate.metrics.classification import ACCURACY, BALANCED_ACCURACY
 from tilth.parts.calibrators import reliability
-from tilth.quality.finding import percent
+from tilth.words import percent
 
 Floats = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from tilth.evaluate.audit.case import Case, standardised_inside
 from tilth.evaluate.audit.finding import Doubt
 from tilth.evaluate.problem import Problem
 from tilth.quality.column import ColumnView
-from tilth.quality.finding import listed
+from tilth.words import listed
 
 Floats = NDArray[np.float64]
 

@@ -14,8 +14,8 @@ from tilth.evaluate.audit.finding import Doubt
 from tilth.evaluate.problem import Problem, prepared
 from tilth.evaluate.splits import Split
 from tilth.quality.column import ColumnView
-from tilth.quality.finding import count, listed, percent
 from tilth.stats.folds import fold_of_rows, pairs_of
+from tilth.words import count, listed, percent
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

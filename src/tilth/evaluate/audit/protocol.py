@@ -17,7 +17,7 @@ from tilth.evaluate.metrics.regression import R2
 from tilth.evaluate.resample import Resampling, answer_split, ask
 from tilth.evaluate.splits import Split
 from tilth.evaluate.table import chosen_metrics
-from tilth.quality.finding import count, percent
+from tilth.words import count, percent
 
 #: Lost rows that deserve a warning, as a share, and gaps in the numbers of rows that deserve a note.
 LOST, GAPS = 0.05, 0.05

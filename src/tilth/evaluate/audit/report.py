@@ -9,7 +9,8 @@ from tilth.base import Section
 from tilth.base.result import Result
 from tilth.evaluate.audit.finding import AUDIT_KINDS, AuditKind, Doubt
 from tilth.evaluate.intervals import Interval
-from tilth.quality.finding import SEVERITIES, count, listed, plain
+from tilth.quality.finding import SEVERITIES
+from tilth.words import count, listed, plain
 
 if TYPE_CHECKING:
     import pandas as pd

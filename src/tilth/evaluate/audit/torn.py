@@ -15,7 +15,7 @@ from tilth.evaluate.audit.finding import Doubt, Effect
 from tilth.evaluate.problem import Problem
 from tilth.evaluate.splits import Split, Splits, make_splits
 from tilth.quality.column import ColumnView
-from tilth.quality.finding import percent
+from tilth.words import percent
 
 Ints = NDArray[np.int64]
 

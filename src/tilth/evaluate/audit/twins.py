@@ -15,7 +15,8 @@ from tilth.evaluate.problem import Problem
 from tilth.evaluate.splits import Split
 from tilth.quality.column import ColumnView
 from tilth.quality.equal import chance_pairs, first_places, row_keys
-from tilth.quality.finding import Severity, count, percent, plain, shown
+from tilth.quality.finding import Severity
+from tilth.words import count, percent, plain, shown
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

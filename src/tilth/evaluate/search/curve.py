@@ -18,7 +18,7 @@ from tilth.evaluate.search.hunt import Hunt, try_split
 from tilth.evaluate.search.propose import Grid, Proposal
 from tilth.evaluate.search.trials import Log, Tried
 from tilth.evaluate.splits import Split
-from tilth.quality.finding import plain
+from tilth.words import plain
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -123,7 +123,7 @@ class ThreeWay(Result):
         if isinstance(models, Mapping) or (isinstance(models, Iterable) and not hasattr(models, "fit")):
             named = dict(models) if isinstance(models, Mapping) else {name_of(m): m for m in models}
             board = compare(
-                named, problem.given, problem.labels, split=split, metrics=metric, beside=False, **told, **more
+                named, problem.given, problem.labels, split=split, metrics=metric, baselines=False, **told, **more
             )
             self.chosen = clone(named[next(n for n in board.ranking if n in named)])
             found = board

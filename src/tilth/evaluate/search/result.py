@@ -10,7 +10,6 @@ import numpy as np
 
 from tilth.base import Section
 from tilth.base.result import Result
-from tilth.data.digits import readable
 from tilth.data.names import beside
 from tilth.evaluate.evaluation import name_of
 from tilth.evaluate.intervals import Interval
@@ -22,7 +21,7 @@ from tilth.evaluate.search.hunt import fit_all
 from tilth.evaluate.search.trials import Log, Tried, best_of, comparable, ties_with
 from tilth.evaluate.splits import ADVICE, Splits
 from tilth.evaluate.table import signed
-from tilth.quality.finding import plain
+from tilth.words import plain, readable, setting
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -182,7 +181,7 @@ class SearchResult(Result):
         """What was found and how good it is, in words."""
         if self.chosen is None:
             return f"{self.name}: nothing was tried. {' '.join(self.notes)}"
-        said = ", ".join(f"{k}={_short(v)}" for k, v in self.best_params.items())
+        said = ", ".join(f"{k}={setting(v)}" for k, v in self.best_params.items())
         m, best = self.metric, self.best
         if self.outer is None:
             return (
@@ -262,10 +261,6 @@ class SearchResult(Result):
     def shown(self) -> pd.DataFrame:
         """The honest scores."""
         return self.honest_frame()
-
-
-def _short(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else repr(value)
 
 
 def _number(value: Any) -> float | None:

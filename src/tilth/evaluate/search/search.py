@@ -6,18 +6,18 @@ import math
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from sklearn.base import clone
 
 from tilth import progress
-from tilth.data.infer import Kinds
 from tilth.errors import TilthWarning
 from tilth.evaluate.evaluation import name_of
 from tilth.evaluate.metrics import Metric
 from tilth.evaluate.pool import Job
-from tilth.evaluate.problem import Problem, prepared, task_of_models
+from tilth.evaluate.problem import Problem, task_of_models
+from tilth.evaluate.protocol import Options, Protocol
 from tilth.evaluate.resample import Outcome, Resampling, Trial, answer_split
 from tilth.evaluate.search.budget import OutOfTimeError, Watch, cost_of, seconds_of
 from tilth.evaluate.search.hunt import Hunt, candidate, fit_all, try_split
@@ -94,15 +94,9 @@ def search(
     inner: Any = None,
     outer: Any = None,
     nested: bool = True,
-    groups: Any = None,
-    time: Any = None,
-    sample_weight: Any = None,
-    kinds: Kinds = None,
-    level: float = 0.95,
     resume: Any = None,
-    seed: int = 0,
-    timeout: float | None = None,
-    workers: int | None = None,
+    protocol: Protocol | None = None,
+    **options: Unpack[Options],
 ) -> SearchResult:
     """Find good parameters of a model, and say honestly how good it is with them.
 
@@ -123,7 +117,7 @@ def search(
     nested : repeat the search inside every outer fold. False is faster and leaves only the score that chose the
         parameters, which is too good.
     resume : folder of a log; a search that was broken off goes on from there.
-    timeout : seconds a single fit may take.
+    protocol, options : as for :func:`tilth.evaluate`; how rows are split is said by ``inner`` and ``outer``.
 
     Ctrl-C ends the search and gives the best so far.
 
@@ -138,16 +132,15 @@ def search(
     if rule not in RULES:
         raise ValueError(f"rule must be one of {', '.join(map(repr, RULES))}; got {rule!r}.")
     # The clock starts before the rows are read: the budget is for everything.
-    watch = Watch(seconds, timeout, workers)
+    how = Protocol.of(protocol, options, "search", unused=("split", "folds", "repeats", "test_size"))
+    watch = Watch(seconds, how.timeout, how.workers)
     space = space_of(model, ranges)
-    problem = prepared(
-        X, y, task=task_name, kinds=kinds, sample_weight=sample_weight, groups=groups, time=time, owner="search"
-    )
-    if kinds is not None and "kinds" in model.get_params(deep=False):
-        model = clone(model).set_params(kinds=kinds)
-    main = chosen_metrics(metric, task_name, problem.labelled)[0]
-    task = Task(model, problem, space, main, method, trials, rule, seed)
-    return run(task, watch, inner=inner, outer=outer if nested else False, level=level, resume=resume)
+    problem = how.problem(X, y, task_name, "search")
+    if how.kinds is not None and "kinds" in model.get_params(deep=False):
+        model = clone(model).set_params(kinds=how.kinds)
+    main = chosen_metrics(how.metrics if metric is None else metric, task_name, problem.labelled, problem.outputs)[0]
+    task = Task(model, problem, space, main, method, trials, rule, how.seed)
+    return run(task, watch, inner=inner, outer=outer if nested else False, level=how.level, resume=resume)
 
 
 search.__doc__ = f"{search.__doc__}\n    How many folds? {ADVICE}\n    "

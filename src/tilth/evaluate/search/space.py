@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tilth.base import Estimator
 from tilth.evaluate.search.hints import FOREIGN, RANGES, SIMPLER
 from tilth.params import Param, params_of
+from tilth.words import listed
 
 Floats = NDArray[np.float64]
 
@@ -235,18 +236,13 @@ def space_of(model: Any, ranges: Any = None) -> Space:
     known = model.get_params()
     for name in ranges:
         if name not in known:
-            raise ValueError(f"{type(model).__name__} has no parameter {name!r}; it has {_few(known)}.")
+            raise ValueError(f"{type(model).__name__} has no parameter {name!r}; it has {listed(known, 20)}.")
     return Space(tuple(_asked(model, name, said) for name, said in ranges.items()))
 
 
 def _numbers_of(model: Any) -> str:
     numeric = [k for k, v in model.get_params().items() if isinstance(v, (int, float)) and not isinstance(v, bool)]
-    return f"Its numbers are {_few(numeric)}." if numeric else "It has no parameter that is a number."
-
-
-def _few(names: Iterable[str]) -> str:
-    told = list(names)
-    return ", ".join(told[:20]) + (" ..." if len(told) > 20 else "")
+    return f"Its numbers are {listed(numeric, 20)}." if numeric else "It has no parameter that is a number."
 
 
 def _worth_tuning(model: Any, prefix: str = "") -> Iterable[Parameter]:

@@ -31,7 +31,7 @@ from tilth.evaluate.table import chosen_metrics
 from tilth.models.decide.inner import Inner, answers_of
 from tilth.models.decide.wrapper import Around
 from tilth.params import declared, param
-from tilth.quality.finding import plain
+from tilth.words import plain
 
 if TYPE_CHECKING:
     import pandas as pd

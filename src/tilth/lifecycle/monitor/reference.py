@@ -17,8 +17,8 @@ from tilth.data.schema import ColumnSpec, Schema
 from tilth.data.table import RawColumn, RawTable
 from tilth.errors import SchemaError
 from tilth.lifecycle.monitor.cells import levels_of, numbers_of, seconds_of, short_level
-from tilth.quality.finding import listed
 from tilth.quality.view import view_of
+from tilth.words import listed
 
 Floats = NDArray[np.float64]
 WatchedKind = Literal["numeric", "ordinal", "nominal", "date"]

@@ -22,9 +22,10 @@ from tilth.lifecycle.monitor.drift import (
     same_shares,
 )
 from tilth.lifecycle.monitor.reference import ColumnReference, Reference
-from tilth.quality.finding import SEVERITIES, Finding, Severity, count, listed, percent, plain, shown
+from tilth.quality.finding import SEVERITIES, Finding, Severity
 from tilth.quality.shift import LARGE_INDEX, SHIFT_INDEX
 from tilth.stats.hypothesis import holm
+from tilth.words import count, listed, percent, plain, shown
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,7 @@ from tilth.lifecycle.files import write_whole
 from tilth.lifecycle.run.journal import WORK
 from tilth.lifecycle.run.options import Options
 from tilth.lifecycle.source import SourceError
-from tilth.quality.finding import plain
+from tilth.words import plain
 
 _NAME, _SCHEMA = "asked.json", "tilth.asked/1"
 

@@ -10,7 +10,7 @@ from tilth.data.schema import NOT_LEARNED
 from tilth.evaluate.table import signed
 from tilth.lifecycle.run.record import Run
 from tilth.models.ensembles.voting import Voting
-from tilth.quality.finding import count, listed, plain
+from tilth.words import count, listed, plain
 
 
 def card_facts(run: Run) -> dict[str, Any]:

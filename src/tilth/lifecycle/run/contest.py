@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.base import clone
 
 from tilth.base import Section
-from tilth.data.digits import readable
 from tilth.evaluate.compare import Comparison
 from tilth.evaluate.metrics import Metric
 from tilth.evaluate.pool import Job
@@ -26,7 +25,7 @@ from tilth.lifecycle.run.clock import Clock
 from tilth.lifecycle.run.division import INNER_FOLDS, Division
 from tilth.lifecycle.run.journal import Journal
 from tilth.lifecycle.run.ladder import Rung
-from tilth.quality.finding import listed
+from tilth.words import listed, readable, setting
 
 #: Level of the interval within which a simpler model is as good: one standard error.
 ONE_STANDARD_ERROR = 0.6827
@@ -307,12 +306,8 @@ class Contest:
                 "optimism": "" if gain is None else readable(found.optimism, sign="+"),
                 "gain of tuning": "" if gain is None else signed(gain),
                 "stands": stands if gain is not None else "as given: no time for all folds",
-                "parameters": ", ".join(f"{k}={_short(v)}" for k, v in found.best_params.items()),
+                "parameters": ", ".join(f"{k}={setting(v)}" for k, v in found.best_params.items()),
             }  # fmt: skip
-
-
-def _short(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else repr(value)
 
 
 Say = Callable[[str], None]

@@ -11,7 +11,7 @@ from typing import Any
 from tilth.evaluate.search.trials import data_hash, splits_hash
 from tilth.lifecycle.run.contest import Contest
 from tilth.lifecycle.run.record import Run
-from tilth.quality.finding import plain
+from tilth.words import plain
 
 SCHEMA = "tilth.manifest/1"
 

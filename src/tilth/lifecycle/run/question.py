@@ -21,7 +21,7 @@ from tilth.errors import SchemaError
 from tilth.lifecycle.run.options import Options
 from tilth.lifecycle.source import Source, SourceError, read_source, require_column
 from tilth.models.catalogue import task_of
-from tilth.quality.finding import count, listed
+from tilth.words import count, listed
 
 if TYPE_CHECKING:
     from tilth.data.datasets import Card

@@ -28,7 +28,7 @@ from tilth.lifecycle.run.options import Options
 from tilth.lifecycle.run.question import Question
 from tilth.lifecycle.run.remedies import Remedy
 from tilth.quality import Finding, Profile
-from tilth.quality.finding import count, plain
+from tilth.words import count, plain
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,7 @@ from tilth.data.schema import NOT_LEARNED
 from tilth.data.table import RawTable
 from tilth.lifecycle.run.question import Question
 from tilth.quality import Finding
-from tilth.quality.finding import count, listed
+from tilth.words import count, listed
 
 
 @dataclass(frozen=True)

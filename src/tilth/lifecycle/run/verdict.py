@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from tilth.base import Section
 from tilth.base.declare import Light
-from tilth.data.digits import digits, readable
-from tilth.evaluate.intervals import Interval
 from tilth.evaluate.table import signed
 from tilth.lifecycle.run.record import Run
-from tilth.quality.finding import count, listed
+from tilth.words import count, listed, readable, spanned
 
 
 def verdict(run: Run) -> Section:
@@ -30,7 +28,7 @@ def _headline(run: Run) -> str:
                f"depend on these columns."  # fmt: skip
     word = "Useful" if run.is_better else "Not shown to be useful"
     against = f"against {readable(base.value)} for Zero-R: a difference of {signed(gain)}"
-    text = f"{word}: {name} {_number(score)} {where}, {against}."
+    text = f"{word}: {name} {spanned(score.value, score.low, score.high)} {where}, {against}."
     tested = run.test or run.scores
     one = tested.scores.get("One-R") if tested is not None else None
     if one is not None and run.chosen != "One-R":
@@ -40,11 +38,6 @@ def _headline(run: Run) -> str:
         rows = run.scores.resampling.problem.n_rows
         text += f" Over the folds of the other {rows:,} rows, which chose it, the difference was {signed(before)}."
     return text
-
-
-def _number(found: Interval) -> str:
-    value, low, high = digits(found.value, found.low, found.high)
-    return f"{value} ({low} to {high})"
 
 
 def _choice(run: Run) -> str:

@@ -18,7 +18,7 @@ def require_column(names: Sequence[str], name: str, role: str = "target") -> Non
     """Refuse a column the table does not have, naming the nearest one."""
     if name in names:
         return
-    from tilth.quality.finding import listed  # its package brings all checks; a file is read without them
+    from tilth.words import listed
 
     lower = {n.lower(): n for n in reversed(names)}
     near = [lower[n] for n in get_close_matches(name.lower(), list(lower), 3, 0.5)]

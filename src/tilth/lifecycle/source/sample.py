@@ -15,6 +15,7 @@ from tilth.lifecycle.source.encoding import Utf8
 from tilth.lifecycle.source.jsonlines import is_json
 from tilth.lifecycle.source.signature import HEAD, Stream
 from tilth.lifecycle.source.table import Source, SourceError
+from tilth.words import about
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +43,7 @@ def noted(found: Source, total: int | None, how: str, rows: int | None = None) -
     if total is not None and n >= total:
         return found
     found.total = total or n + 1
-    of = f"of about {total:,} rows" if total is not None else "rows"
+    of = f"of about {about(total)} rows" if total is not None else "rows"
     found.notes.insert(0, f"Read {n:,} {of}, {how}; with more time, or no limit of time or rows, all are read.")
     return found
 

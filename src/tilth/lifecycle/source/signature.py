@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from tilth.lifecycle.source.table import SourceError
+from tilth.words import listed
 
 #: Enough of a file to tell what it is.
 HEAD = 4096
@@ -195,7 +196,7 @@ def _only_member(stream: Stream) -> Stream:
     if "manifest.json" in names:
         raise SourceError(f"{stream.name} is a model file of tilth, not a table; `tilth show` tells what it holds.")
     if len(files) != 1:
-        held = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "") if names else "no file"
+        held = listed(names) or "no file"
         raise SourceError(f"{stream.name} is a zip that holds {held}; give one table: unpack it and name the file.")
     try:
         handle = archive.open(files[0])

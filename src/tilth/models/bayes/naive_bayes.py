@@ -29,8 +29,8 @@ from tilth.base import (
 from tilth.data.convert import Plan, plan
 from tilth.data.schema import Schema
 from tilth.data.steps import Bins
-from tilth.data.table import Column, Table, empty_table
-from tilth.engines.mixture.product import Notes, ProductStatistic, estimate
+from tilth.data.table import Table, empty_table
+from tilth.engines.mixture.product import Columns, Notes, ProductStatistic
 from tilth.errors import warn_model
 from tilth.models.bayes.independence import dependence_table
 from tilth.params import declared, param
@@ -72,7 +72,7 @@ class NaiveBayes(GenerativeClassifier):
         Complexity("O(n p), one pass", "O(p k)", "O(k (p + levels))"),
         ("Mitchell 1997, chapter 6", "Witten, Frank and Hall 2011, section 4.2"),
     )
-    contest = Candidate("Naive Bayes", 20, turn=-1)
+    contest: ClassVar[Candidate | str] = Candidate("Naive Bayes", 20, turn=-1)
     learned: ClassVar[dict[str, str]] = {
         "class_count_": "float[k]",
         "class_prior_": "float[k]",
@@ -147,9 +147,11 @@ class NaiveBayes(GenerativeClassifier):
         """Empty counts and moments."""
         if not hasattr(self, "columns_"):
             self._remember(self.plan_.apply(empty_table(self.schema_)))
-        sizes = [len(k.levels) for k in self.column_kinds_ if k.name != "numeric"]
-        numbers = sum(k.name == "numeric" for k in self.column_kinds_)
-        return ProductStatistic.empty(len(self.classes_), sizes, numbers)
+        return self._family().empty(len(self.classes_))
+
+    def _family(self) -> Columns:
+        columns = list(zip(self.columns_, self.column_kinds_, strict=True))
+        return Columns(columns, smoothing=self._smoothing())
 
     def absorb(self, statistic: ProductStatistic, table: Table, target: NDArray[Any], weight: Floats | None) -> None:
         """Count."""
@@ -164,8 +166,7 @@ class NaiveBayes(GenerativeClassifier):
         """Probabilities from counts, densities from moments."""
         self.class_count_ = statistic.weight.copy()
         self.class_prior_ = self._priors(statistic.weight)
-        kinds = list(zip(self.columns_, self.column_kinds_, strict=True))
-        self.product_, notes = estimate(statistic, kinds, self._smoothing(), self.var_smoothing)
+        self.product_, notes = self._family().describe(statistic, self.var_smoothing)
         self._report(notes)
 
     def _priors(self, weight: Floats) -> Floats:
@@ -249,13 +250,9 @@ class NaiveBayes(GenerativeClassifier):
                 found[name] = pd.DataFrame(spread, index=classes)
                 numbers += 1
             else:
-                o = self.product_.offsets
                 counts = pd.DataFrame(self.statistic_.counts.column(levels), index=classes, columns=list(kind.levels))
-                shares = pd.DataFrame(
-                    np.exp(self.product_.log_prob[o[levels] : o[levels + 1]].T),
-                    index=classes,
-                    columns=list(kind.levels),
-                )
+                probabilities = np.exp(self.product_.levels(levels).T)
+                shares = pd.DataFrame(probabilities, index=classes, columns=list(kind.levels))
                 found[name] = pd.concat({"count": counts, "probability": shares}, axis=1)
                 levels += 1
         return found
@@ -265,21 +262,7 @@ class NaiveBayes(GenerativeClassifier):
         check_is_fitted(self)
         rng = np.random.default_rng(seed)
         y = rng.choice(len(self.classes_), size=n, p=self.class_prior_)
-        columns: list[Column] = []
-        numbers = levels = 0
-        for name, kind in zip(self.columns_, self.column_kinds_, strict=True):
-            if kind.name == "numeric":
-                sd = np.where(self.product_.used[numbers], np.sqrt(self.product_.variance[:, numbers]), 0.0)
-                values: Any = rng.normal(self.product_.mean[y, numbers], sd[y])
-                numbers += 1
-            else:
-                o = self.product_.offsets
-                share = np.exp(self.product_.log_prob[o[levels] : o[levels + 1]])
-                reach = np.cumsum(share / share.sum(axis=0), axis=0)[:, y]
-                values = (rng.random(n) > reach).sum(axis=0).clip(max=len(kind.levels) - 1).astype(np.int32)
-                levels += 1
-            columns.append(Column(name, kind, values))
-        table = Table(columns, n)
+        table = self.product_.sample(self._family().columns, y, rng)
         if not self.schema_.named and all(k.name == "numeric" for k in self.column_kinds_):
             return table.numbers(), self.classes_[y]
         return table.frame(), self.classes_[y]
@@ -349,7 +332,7 @@ class GaussianNB(NaiveBayes):
     """
 
     accepts: ClassVar[Accepts] = Accepts(numeric=True, missing=True)
-    contest = "the naive Bayes of the contest takes all kinds of columns"
+    contest: ClassVar[Any] = "the naive Bayes of the contest takes all kinds of columns"
 
 
 @declared
@@ -360,6 +343,6 @@ class CategoricalNB(NaiveBayes):
     array(['b'], dtype='<U1')
     """
 
-    contest = "the naive Bayes of the contest takes all kinds of columns"
+    contest: ClassVar[Any] = "the naive Bayes of the contest takes all kinds of columns"
 
     kinds: Any = param("nominal", doc="Kinds of columns by name, or one word for all.")

@@ -24,8 +24,13 @@ from tilth.base import (
     Recipe,
     Traits,
 )
-from tilth.engines.mixture.sums import ClassSums, linear_scores
+from tilth.data.table import Table
+from tilth.engines.mixture.product import linear_scores
 from tilth.params import declared, param
+from tilth.parts.distribution import ExponentialFamily
+from tilth.parts.distributions_discrete import BernoulliDistribution
+from tilth.parts.distributions_vector import MultinomialDistribution
+from tilth.stats import Sums
 
 Floats = NDArray[np.float64]
 
@@ -35,6 +40,8 @@ class CountNB(GenerativeClassifier):
     """What the two event models share."""
 
     fold: ClassVar[Any] = "once"
+    #: The family of the words of a row.
+    words: ClassVar[ExponentialFamily]
     learned: ClassVar[dict[str, str]] = {
         "class_count_": "float[k]",
         "class_log_prior_": "float[k]",
@@ -53,21 +60,25 @@ class CountNB(GenerativeClassifier):
     def _threshold(self) -> float | None:
         return None
 
-    def statistic(self) -> ClassSums:
+    def statistic(self) -> Sums:
         """Empty sums."""
         width = len(self.plan_.outputs) or self.schema_.width
-        return ClassSums.empty(len(self.classes_), width, self._threshold())
+        return Sums.empty(len(self.classes_), width, self._threshold())
 
-    def absorb(self, statistic: ClassSums, table: Any, target: NDArray[Any], weight: Floats | None) -> None:
+    def absorb(self, statistic: Sums, table: Any, target: NDArray[Any], weight: Floats | None) -> None:
         """Add up counts by class."""
-        statistic.update(table, target, weight)
+        statistic.update(table.numbers() if isinstance(table, Table) else table, target, weight)
 
-    def conclude(self, statistic: ClassSums) -> None:
+    def conclude(self, statistic: Sums) -> None:
         """Log probabilities from sums."""
         self.class_count_ = statistic.weight.copy()
         self.feature_count_ = statistic.sums.copy()
         self.class_log_prior_ = self._log_prior(statistic.weight)
-        self.feature_log_prob_ = self._feature_log_prob(statistic)
+        # The conjugate prior of shares is a statistic of imagined words: alpha of each, and for presences of absences.
+        alpha = max(self.alpha, 1e-10)
+        imagined = Sums(np.full(len(statistic.weight), 2 * alpha), np.full_like(statistic.sums, alpha))
+        (shares,) = self.words.parameters_from(statistic + imagined).values()
+        self.feature_log_prob_ = np.log(shares)
 
     def _log_prior(self, weight: Floats) -> Floats:
         k = len(weight)
@@ -81,9 +92,6 @@ class CountNB(GenerativeClassifier):
                     )
                 return np.log(prior)
             return np.log(weight / weight.sum()) if self.fit_prior else np.full(k, -np.log(k))
-
-    def _feature_log_prob(self, statistic: ClassSums) -> Floats:
-        raise NotImplementedError
 
     def class_log_priors(self) -> Floats:
         """log p(y)."""
@@ -112,7 +120,7 @@ class CountNB(GenerativeClassifier):
 
 _ASSUMED = (
     Assumption("Words occur independently of each other given the class.", "Probabilities become too extreme."),
-    Assumption("Counts are not negative."),
+    Assumption("Counts are not negative.", "Rows with a negative cell are refused."),
 )
 
 
@@ -125,6 +133,7 @@ class MultinomialNB(CountNB):
     """
 
     accepts: ClassVar[Accepts] = Accepts(numeric=True, sparse=True, nonnegative=True)
+    words: ClassVar[ExponentialFamily] = MultinomialDistribution()
     card: ClassVar[Card] = Card(
         "The class whose word frequencies make the document most likely.",
         Traits("classification", generative=True, probabilistic=True, linear=True),
@@ -142,10 +151,6 @@ class MultinomialNB(CountNB):
             f"negative log-likelihood, add-{self.alpha:g} smoothed [alpha]",
             "closed form: class sums",
         )
-
-    def _feature_log_prob(self, statistic: ClassSums) -> Floats:
-        smoothed = statistic.sums + max(self.alpha, 1e-10)
-        return np.asarray(np.log(smoothed) - np.log(smoothed.sum(axis=1, keepdims=True)))
 
     def log_joint(self, table: Any) -> Floats:
         """log p(y) + sum_j x_j log p(j | y), up to the multinomial coefficient, which is the same for all classes."""
@@ -174,6 +179,7 @@ class BernoulliNB(CountNB):
     """
 
     accepts: ClassVar[Accepts] = Accepts(numeric=True, sparse=True)
+    words: ClassVar[ExponentialFamily] = BernoulliDistribution()
     card: ClassVar[Card] = Card(
         "The class whose present and absent words make the document most likely.",
         Traits("classification", generative=True, probabilistic=True, linear=True),
@@ -204,10 +210,6 @@ class BernoulliNB(CountNB):
                 f"got {self.binarize}."
             )
         return self.binarize
-
-    def _feature_log_prob(self, statistic: ClassSums) -> Floats:
-        alpha = max(self.alpha, 1e-10)
-        return np.asarray(np.log(statistic.sums + alpha) - np.log(statistic.weight[:, None] + 2 * alpha))
 
     def _absent(self) -> Floats:
         return np.log1p(-np.exp(np.minimum(self.feature_log_prob_, -1e-300)))

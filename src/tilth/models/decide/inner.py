@@ -171,11 +171,7 @@ class Inner:
 
     def folds(self, folds: int, seed: int, *, stratify: bool) -> Ints:
         """The part of every row: rows of a group stay together, classes keep their shares."""
-        n = self.n_rows
-        if n < 2:
-            raise ValueError(
-                f"{self.owner} needs at least 2 rows, one to learn from and one to ask; got n_samples = {n}."
-            )
+        n = self._enough_rows()
         if self.group is None:
             return fold_of_rows(n, min(folds, n), classes=self._codes(stratify), seed=seed)
         members = len(np.unique(self.group))
@@ -185,7 +181,14 @@ class Inner:
 
     def held_out(self, size: float, seed: int, *, stratify: bool) -> tuple[Ints, Ints]:
         """Rows to learn from, and about a share ``size`` of the rows, at least one; groups stay whole."""
-        return holdout(self.n_rows, size, classes=self._codes(stratify), groups=self.group, seed=seed)
+        return holdout(self._enough_rows(), size, classes=self._codes(stratify), groups=self.group, seed=seed)
+
+    def _enough_rows(self) -> int:
+        if self.n_rows < 2:
+            raise ValueError(
+                f"{self.owner} needs at least 2 rows, one to learn from and one to ask; got n_samples = {self.n_rows}."
+            )
+        return self.n_rows
 
     def _codes(self, stratify: bool) -> Ints | None:
         return np.unique(self.target, return_inverse=True)[1] if stratify else None

@@ -45,6 +45,7 @@ class GradientBoostingRanker(Boosted, Regressor):
     excused: ClassVar[dict[str, str]] = {
         "check_regressors_train": "scores sort the rows, they do not have the scale of the target",
     }
+    ranks_queries: ClassVar[bool] = True
     modest: ClassVar[str] = "its scores have an order, not the scale of the target"
 
     objective: str = param(

@@ -30,6 +30,7 @@ from tilth.models.linear.inference import Inferential
 from tilth.params import declared, param
 from tilth.parts.losses import Loss
 from tilth.parts.penalties import L1, L2, ElasticNet, NoPenalty, Penalty
+from tilth.words import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -148,8 +149,8 @@ class LinearModel(Inferential):
         if len(terms) == len(names) and len(names) > 12:
             what = f"there are more terms ({len(names)}) than rows to tell them apart"
         else:
-            shown = ", ".join(repr(names[j]) for j in terms[:8]) + (" and others" if len(terms) > 8 else "")
-            what = f"{shown} depend on each other (one is a sum of multiples of the others)"
+            some = listed((names[j] for j in terms), 8, quoted=True)
+            what = f"{some} depend on each other (one is a sum of multiples of the others)"
         warn_model(
             "W209",
             f"{type(self).__name__}: {what}, so the weights are the shortest of many that fit equally well; leave some "

@@ -56,6 +56,7 @@ class RankingSVM(LinearRegressorModel):
     excused: ClassVar[dict[str, str]] = {
         "check_regressors_train": "scores sort the rows, they do not have the scale of the target",
     }
+    ranks_queries: ClassVar[bool] = True
     modest: ClassVar[str] = "its scores have an order, not the scale of the target"
 
     weights: str = param("shared", options=("shared", "options"), doc="One w for all options, or one for each.")

@@ -10,6 +10,7 @@ from tilth.data.convert import Plan
 from tilth.data.schema import Schema
 from tilth.errors import warn_model
 from tilth.models.prepare.base import InvertibleTransformer, StepTransformer
+from tilth.words import listed, verb
 
 
 @declared
@@ -41,11 +42,10 @@ class IntegerCodes(InvertibleTransformer, steps.IntegerCodes):
         done = self.fitted_step
         names = [] if done is None else [n for n, s in zip(done.inputs, done.states, strict=True) if not s["ordered"]]
         if names:
-            verb = "is" if len(names) == 1 else "are"
             warn_model(
                 "W105",
-                f"IntegerCodes: {', '.join(map(repr, names[:5]))} {verb} nominal; the codes have an arbitrary order "
-                "and meaningless distances, which mislead linear and distance models. Use OneHot.",
+                f"IntegerCodes: {listed(names, 5, quoted=True)} {verb(len(names), 'is')} nominal; the codes have an "
+                "arbitrary order and meaningless distances, which mislead linear and distance models. Use OneHot.",
             )
 
 

@@ -19,6 +19,7 @@ from tilth.base import (
     Section,
     Traits,
 )
+from tilth.base.target import Target
 from tilth.data.table import Table
 from tilth.params import declared
 from tilth.stats.counts import Counts
@@ -107,9 +108,15 @@ class ZeroRRegressor(Regressor):
         complexity=Complexity("O(n)", "O(1)", "O(1)"),
     )
     contest = Candidate("Zero-R", 0, baseline=True, turn=-1)
-    learned: ClassVar[dict[str, str]] = {"mean_": "float[]", "sd_": "float[]"}
+    learned: ClassVar[dict[str, str]] = {"mean_": "float[...]", "sd_": "float[...]", "n_outputs_": "int[]"}
+    multi_output: ClassVar[bool] = True
     modest: ClassVar[str] = "a baseline that ignores every column"
     looks_at_rows: ClassVar[bool] = False
+
+    def _encode_target(self, y: Target, classes: Any = None) -> NDArray[Any]:
+        numbers = super()._encode_target(y, classes)
+        self.n_outputs_ = 1 if numbers.ndim == 1 else numbers.shape[1]
+        return numbers
 
     def recipe(self) -> Recipe:
         """The mean minimises squared error."""
@@ -117,21 +124,23 @@ class ZeroRRegressor(Regressor):
 
     def statistic(self) -> Moments:
         """Moments of the target."""
-        return Moments.empty(1, 1)
+        return Moments.empty(1, getattr(self, "n_outputs_", 1))
 
     def absorb(self, statistic: Moments, table: Any, target: NDArray[Any], weight: Floats | None) -> None:
         """Add target values."""
-        statistic.update(target.reshape(-1, 1), None, weight)
+        statistic.update(target.reshape(len(target), -1), None, weight)
 
     def conclude(self, statistic: Moments) -> None:
         """Mean and spread."""
-        self.mean_ = float(statistic.mean[0, 0])
-        self.sd_ = float(np.sqrt(statistic.variance()[0, 0]))
+        mean, sd = statistic.mean[0], np.sqrt(statistic.variance()[0])
+        self.mean_, self.sd_ = (float(mean[0]), float(sd[0])) if len(mean) == 1 else (mean, sd)
 
     def values(self, table: Any) -> Floats:
         """The mean for every row."""
-        return np.full(_n_rows(table), self.mean_)
+        return np.full((_n_rows(table), *np.shape(self.mean_)), self.mean_)
 
     def explain(self, X: Any) -> Explanation:
         """Nothing but the mean."""
-        return Explanation(np.zeros((_n_rows(self._rows(X)), 1, 0)), np.array([self.mean_]), [], ["prediction"])
+        base = np.atleast_1d(self.mean_)
+        names = ["prediction"] if len(base) == 1 else [f"output {j}" for j in range(len(base))]
+        return Explanation(np.zeros((_n_rows(self._rows(X)), len(base), 0)), base, [], names)

@@ -23,6 +23,7 @@ from tilth.models.prepare.base import Preparation
 from tilth.models.rules.zero_r import ZeroRClassifier, ZeroRRegressor
 from tilth.params import declared, param
 from tilth.stats.bounds import corrected_t_bounds
+from tilth.words import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -325,8 +326,7 @@ class ScoredSelector(Selector):
         """What was kept, how it scores, and whether leaving columns out was needed at all."""
         check_is_fitted(self)
         kept, d = self.names_out_, len(self.columns_)
-        shown = ", ".join(kept[:8]) + (" ..." if len(kept) > 8 else "")
-        head = f"Kept {len(kept)} of {d} columns: {shown}."
+        head = f"Kept {len(kept)} of {d} columns: {listed(kept, 8)}."
         if not self.walk_:
             return head
         low, high = corrected_t_bounds(np.asarray(self.walk_[self.chosen_]["scores"]), self.overlap_, LEVEL)

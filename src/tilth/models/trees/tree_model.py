@@ -122,7 +122,7 @@ class TreeModel(OnTables):
         gone = {n for c in self.schema_.features if c.has_missing for n in c.typed_names}
         return rules.Voice(
             self.trees_.names, self.trees_.kinds, additive.classes if additive.shows_classes else (),
-            self.target_ or "", frozenset(gone),
+            self.target_ if isinstance(self.target_, str) else "", frozenset(gone),
         )  # fmt: skip
 
     # ------------------------------------------------------------------------------------------------------- in words

@@ -18,7 +18,7 @@ from tilth.lifecycle.run.division import divide
 from tilth.lifecycle.run.record import Run, same_label
 from tilth.models.catalogue import estimator_class
 from tilth.quality import profile
-from tilth.quality.finding import count, listed
+from tilth.words import count, listed
 
 
 def ask(run: Run) -> Iterable[Section]:

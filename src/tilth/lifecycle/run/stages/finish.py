@@ -11,7 +11,7 @@ from tilth.base import Section
 from tilth.lifecycle.run.record import Run
 from tilth.lifecycle.run.script import call_text
 from tilth.models.trees.tree_model import TreeModel
-from tilth.quality.finding import count
+from tilth.words import count
 
 
 def final_model(made: Any, kinds: dict[str, Any], costs: Any, positive: Any, seed: int) -> Any:
@@ -73,8 +73,14 @@ def use(run: Run) -> Iterable[Section]:
     run.say("use", f"tilth predict {folder}/model.tilth new.csv{proba}")
     yield Section(
         "Use",
-        "New rows are checked against the training rows when they are predicted: columns that are not there, levels "
-        "never seen, numbers out of range, shares that have drifted. Score the model again when labels come in, and "
-        "run again when it warns.",
+        "The model file answers new rows; it holds the columns, levels and ranges it was trained on.",
         code=code,
+        parts=[
+            Section(
+                "Monitoring",
+                "New rows are checked against the training rows when they are predicted: missing columns, levels never "
+                "seen, numbers out of range, shares that have drifted. Score the model again when labels come in, and "
+                "run again when it warns.",
+            )
+        ],
     )

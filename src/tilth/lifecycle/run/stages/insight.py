@@ -20,7 +20,7 @@ from tilth.evaluate.threshold import choose_threshold
 from tilth.lifecycle.run.card import assumptions_of
 from tilth.lifecycle.run.question import words_of
 from tilth.lifecycle.run.record import Run
-from tilth.quality.finding import plain
+from tilth.words import plain
 
 #: Shares of the budget until which curves are drawn, and the model explained.
 LEARN_UNTIL, EXPLAIN_UNTIL = 0.8, 0.9

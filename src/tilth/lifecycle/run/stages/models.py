@@ -12,7 +12,6 @@ import numpy as np
 
 from tilth.base import Section
 from tilth.base.target import split_target
-from tilth.data.digits import readable
 from tilth.evaluate.compare import Comparison, compare
 from tilth.evaluate.confusion import confusion
 from tilth.evaluate.metrics import Metric
@@ -34,7 +33,7 @@ from tilth.lifecycle.run.ladder import fitting, left_out, rungs
 from tilth.lifecycle.run.record import Run, Witness
 from tilth.lifecycle.source import SourceError
 from tilth.models.rules.one_r import OneRClassifier
-from tilth.quality.finding import count, listed
+from tilth.words import count, listed, readable
 
 #: Shares of the budget until which models are tried as they are, those that were not reached again, and tuned.
 ENTER_UNTIL, AGAIN_UNTIL, TUNE_UNTIL = 0.4, 0.5, 0.65
@@ -199,7 +198,7 @@ def price_of_suspects(run: Run) -> Iterable[Section]:
         return
     run.price = compare(
         simple, division.develop.given, division.develop.labels, split=division.outer, kinds=told or None,
-        metrics=run.metrics(), beside=False, seed=run.options.seed,
+        metrics=run.metrics(), baselines=False, seed=run.options.seed,
     )  # fmt: skip
     name, best = run.metric.name, run.price.best
     without = contest.board().scores[best][name]

@@ -1,0 +1,1 @@
+"""Sequences: which label does each step have?"""
