@@ -255,7 +255,7 @@ def test_a_trusted_column_is_kept_and_as_is_changes_nothing(quick):
     bare = run(frame, "default", as_is=True, **quick)
     assert bare.remedies == []
     assert bare.question.table.n_rows == 1100
-    assert "Settle this before believing" in bare.sections()[0].text
+    assert "Resolve this before believing" in bare.sections()[0].text
 
 
 @pytest.mark.parametrize("name", ["iris", "german_credit", "titanic", "auto_mpg"])
