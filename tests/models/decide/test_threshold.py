@@ -345,7 +345,7 @@ def test_weights_count_rows():
     heavy = np.where(y == "sick", 5.0, 1.0)
     model = ThresholdClassifier(maximise="accuracy", positive="sick").fit(X, y, heavy)
     assert model.counts_[0, :2].sum() == heavy.sum()
-    with pytest.raises(ValueError, match="takes no sample_weight"):
+    with pytest.raises(TypeError, match="takes no sample_weight"):
         ThresholdClassifier(estimator=Knn()).fit(X, y, heavy)
 
 
