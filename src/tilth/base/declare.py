@@ -24,8 +24,8 @@ Concept = Literal[
 class Traits:
     """Where a model stands in the taxonomy of the field.
 
-    ``linear``: its score is a weighted sum of the inputs (of numbers, or of the codes of levels), so that it has a plane
-    as its boundary. ``linear_in_weights``: a weighted sum of functions of the inputs, such as powers, is enough.
+    ``linear``: its score is a weighted sum of the inputs (numbers, or codes of levels), so that its boundary is a
+    plane. ``linear_in_weights``: a weighted sum of functions of the inputs, such as powers, is enough.
     ``probabilistic``: with its usual settings it gives probabilities or distributions (``predict_proba``,
     ``predict_distribution``, marginals of a sequence).
     """
