@@ -32,6 +32,7 @@ from tilth.evaluate.answers import Answers
 from tilth.evaluate.evaluation import name_of
 from tilth.evaluate.problem import Problem, prepared
 from tilth.evaluate.resample import against
+from tilth.evaluate.unsupervised import kind_of_task
 from tilth.models.decide.inner import frame_of
 from tilth.words import listed
 
@@ -51,7 +52,8 @@ class Subject:
     """A fitted model and rows to ask it about.
 
     ``table`` is the rows as read, ``given`` the same rows in the form the model takes, ``columns`` the user's own
-    columns that it may use. ``target`` holds places among ``classes`` or numbers, where the answers are known.
+    columns that it may use. ``target`` holds places among ``classes`` or numbers, where the answers are known; a model
+    of rows alone (a detector, a clusterer, a density) is compared with its own answers, :meth:`against_itself`.
     """
 
     model: Any
@@ -161,7 +163,8 @@ class Subject:
 
     def _outputs(self, rows: Any) -> Floats:
         need: Need = _NEEDS[self.says]
-        amounts = getattr(answers(self.model, rows, (need,)), need)
+        wanted: tuple[Need, ...] = (need,)
+        amounts = getattr(answers(self.model, rows, wanted), need)
         if self.says == "answer":
             amounts = np.asarray(amounts)[:, None] == self._known()
         elif self.says == "score" and self.classes is not None and amounts.ndim == 1:
@@ -210,6 +213,9 @@ class Subject:
             part = slice(start, start + size)
             rows = self.mixed(base[part], {k: v[part] for k, v in swaps.items()})
             target = self.target[base[part]]
+            if self.task == "itself":
+                parts.append(self._own(rows, target))
+                continue
             problem = Problem(self.task, self.table, rows, target, target, self.classes, None)
             with warnings.catch_warnings():
                 if swaps:
@@ -220,6 +226,16 @@ class Subject:
                 outputs = replace(outputs, prediction=likely)
             parts.append(against(problem, np.arange(len(target)), outputs))
         return Answers.join(parts)
+
+    def against_itself(self) -> Subject:
+        """The same rows with the model's own answers as the known ones: what changes them is what it relies on."""
+        outputs = self.outputs(np.arange(self.n))
+        own = outputs.argmax(axis=1) if self.says == "answer" else outputs[:, 0]
+        return replace(self, task="itself", target=own)
+
+    def _own(self, rows: Any, target: NDArray[Any]) -> Answers:
+        outputs = self._outputs(rows)
+        return Answers(target, outputs.argmax(axis=1) if self.says == "answer" else outputs[:, 0])
 
     def take(self, rows: Ints) -> Subject:
         """The same model with some of the rows."""
@@ -263,9 +279,10 @@ def subject_of(
             f"{owner} changes columns one by one, and a sparse matrix has too many; give a dense table (X.toarray() "
             "where the columns are few), or the pipeline that makes the matrix together with its own input."
         )
-    task = "classification" if is_classifier(model) else "regression" if is_regressor(model) else "score"
-    if task == "score" and not hasattr(model, "predict"):
-        raise TypeError(f"{owner} needs a model with predict; {name_of(model)} has none.")
+    task = "classification" if is_classifier(model) else "regression" if is_regressor(model) else kind_of_task(model)
+    task = task or "score"
+    if "prediction" not in says(model) and (task != "score" or "scores" not in says(model)):
+        raise TypeError(f"{owner} needs a model that answers new rows; {name_of(model)} does not.")
     known: dict[str, Any] = {}
     classes = _classes(model, owner) if task == "classification" else None
     given, raw = X, read(X)

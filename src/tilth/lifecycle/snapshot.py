@@ -56,7 +56,7 @@ def _probe_column(spec: ColumnSpec, place: int, missing: bool) -> RawColumn:
     # Every third row, at a different place in each column, so that no row is all missing in a wide table.
     gone = (steps % 3 == 2) & ((steps + place) % 2 == 0) if missing or spec.has_missing else np.zeros(ROWS, bool)
     share = (steps * _GOLDEN + place * _GOLDEN**2) % 1.0
-    if spec.role == "aside":
+    if spec.role != "feature":
         return RawColumn(spec.name, "number", np.full(ROWS, np.nan))
     if spec.form == "date" and spec.kind.name == "numeric":
         dates = np.datetime64("2001-01-01", "us") + (share * 7000).astype("timedelta64[D]")

@@ -42,8 +42,8 @@ def test_without_shrinkage_the_answers_are_those_of_least_squares():
 
 
 def test_shrinkage_keeps_one_enthusiast_from_leading():
-    pairs = {"user": list("abcdefghijkl"), "item": ["hit"] * 6 + ["odd"] + ["bad"] * 5}
-    y = [5, 5, 5, 5, 5, 4, 5, 1, 1, 1, 1, 1]
+    pairs = {"user": list("abcdefabcdefa"), "item": ["hit"] * 6 + ["bad"] * 6 + ["odd"]}
+    y = [5, 5, 5, 5, 5, 4, 1, 1, 1, 1, 1, 1, 5]
     assert PopularItems(shrinkage=0.01).fit(pairs, y).popular()["item"].tolist()[0] == "odd"
     assert PopularItems(shrinkage=5).fit(pairs, y).popular()["item"].tolist()[0] == "hit"
 
