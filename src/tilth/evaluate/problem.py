@@ -10,8 +10,9 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.base import Classifier, Estimator, Regressor, SequenceModel
+from tilth.base import Estimator, SequenceModel
 from tilth.base.columns import take_rows
+from tilth.base.foreign import task_of_model
 from tilth.base.target import TargetName, check_weight, encode_labels, numbers_of, one_dimensional, split_target
 from tilth.base.training import weight_of
 from tilth.data.infer import Kinds, infer, of_role
@@ -19,7 +20,7 @@ from tilth.data.reading import read
 from tilth.data.schema import NOT_LEARNED, Role
 from tilth.data.sequences import Sequences, flat_labels, read_sequences, symbols
 from tilth.data.table import RawTable
-from tilth.evaluate.unsupervised import anomalies_of, kind_of_task
+from tilth.evaluate.unsupervised import anomalies_of
 
 Floats = NDArray[np.float64]
 
@@ -226,8 +227,6 @@ def task_of_models(models: Mapping[str, Any], owner: str) -> str:
 
     Classifiers beside models of sequences are asked about the steps one by one.
     """
-    from sklearn.base import is_classifier, is_regressor
-
     if not models:
         raise ValueError(f"{owner} needs at least one model; got none.")
     found: dict[str, str] = {}
@@ -237,17 +236,13 @@ def task_of_models(models: Mapping[str, Any], owner: str) -> str:
         known = hasattr(model, "fit") and hasattr(model, "predict") and hasattr(model, "get_params")
         if not known:
             raise TypeError(f"{owner} needs models with fit and predict; {name!r} is a {type(model).__name__}.")
-        if isinstance(model, Classifier) or is_classifier(model):
-            found[name] = "classification"
-        elif isinstance(model, Regressor) or is_regressor(model):
-            found[name] = "ranking" if getattr(model, "ranks_queries", False) else "regression"
-        elif (task := kind_of_task(model)) is not None:
-            found[name] = task
-        else:
+        task = task_of_model(model)
+        if task is None:
             raise TypeError(
                 f"{owner} needs classifiers, regressors, detectors, clusterers or models of sequences; {name!r} is a "
                 f"{type(model).__name__}."
             )
+        found[name] = "ranking" if getattr(model, "ranks_queries", False) else task
     if set(found.values()) == {"classification", "sequences"}:
         return "sequences"
     if len(set(found.values())) > 1:

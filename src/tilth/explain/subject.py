@@ -14,13 +14,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_classifier, is_regressor
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Estimator
 from tilth.base.answers import Need, answers, says
 from tilth.base.columns import align, require_rows, take_rows
+from tilth.base.foreign import frame_of, is_ours, task_of_model
 from tilth.base.target import encode_labels
 from tilth.data.infer import infer
 from tilth.data.kinds import Kind
@@ -32,8 +31,6 @@ from tilth.evaluate.answers import Answers
 from tilth.evaluate.evaluation import name_of
 from tilth.evaluate.problem import Problem, prepared
 from tilth.evaluate.resample import against
-from tilth.evaluate.unsupervised import kind_of_task
-from tilth.models.decide.inner import frame_of
 from tilth.words import listed
 
 Floats = NDArray[np.float64]
@@ -279,8 +276,7 @@ def subject_of(
             f"{owner} changes columns one by one, and a sparse matrix has too many; give a dense table (X.toarray() "
             "where the columns are few), or the pipeline that makes the matrix together with its own input."
         )
-    task = "classification" if is_classifier(model) else "regression" if is_regressor(model) else kind_of_task(model)
-    task = task or "score"
+    task = task_of_model(model) or "score"
     if "prediction" not in says(model) and (task != "score" or "scores" not in says(model)):
         raise TypeError(f"{owner} needs a model that answers new rows; {name_of(model)} does not.")
     known: dict[str, Any] = {}
@@ -345,14 +341,8 @@ def _as_taken(model: Any, given: Any, raw: RawTable, owner: str) -> tuple[Any, R
         columns = [raw.column(str(n)) for n in names]
         raw = RawTable(columns, raw.n_rows, True, None, raw.native)
         given = given[[str(n) for n in names]] if hasattr(given, "columns") and not isinstance(given, RawTable) else raw
-    if _begins_with_ours(model):
+    if is_ours(model):
         return raw, raw, raw.names, infer(raw)
     if not (isinstance(given, np.ndarray) or hasattr(given, "iloc") or type(given).__module__.startswith("polars")):
         given = frame_of(raw) if raw.named else np.asarray(given)
     return given, raw, raw.names, infer(raw)
-
-
-def _begins_with_ours(model: Any) -> bool:
-    while isinstance(model, Pipeline):
-        model = model.steps[0][1]
-    return isinstance(model, Estimator)

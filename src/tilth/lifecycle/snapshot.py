@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
 
 from tilth.base import Estimator
 from tilth.base.answers import Need, answers, says
+from tilth.base.foreign import first_step
 from tilth.data.schema import ColumnSpec, Schema
 from tilth.data.table import RawColumn, RawTable
 from tilth.errors import ModelFileError, warn_model
@@ -81,8 +81,7 @@ def _sparse_probe(width: int) -> Any:
 
 def entrance(model: Any) -> Estimator | None:
     """The estimator that meets the rows first, if it is fitted and knows their columns; else None."""
-    while isinstance(model, Pipeline):
-        model = model.steps[0][1]
+    model = first_step(model)
     return model if isinstance(model, Estimator) and hasattr(model, "schema_") else None
 
 
