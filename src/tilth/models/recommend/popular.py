@@ -34,7 +34,7 @@ class PopularItems(Recommender):
 
     card: ClassVar[Card] = Card(
         "Every pair scores what its user and its item add to the mean rating; without ratings, by popularity.",
-        Traits("recommendation", linear=True),
+        Traits("recommendation"),
         (
             Assumption(
                 "Tastes do not differ: a better item is better for everyone.",
