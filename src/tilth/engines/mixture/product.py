@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -104,12 +103,12 @@ class Product:
         """Number of classes or components."""
         return int(self.log_prob.shape[1])
 
-    @cached_property
+    @property
     def mean(self) -> Floats:
         """Means of the numeric columns [k, p]."""
         return np.zeros((self.n_classes, 0)) if self.numbers is None else np.asarray(self.numbers.mean())
 
-    @cached_property
+    @property
     def variance(self) -> Floats:
         """Variances of the numeric columns [k, p]."""
         return np.zeros((self.n_classes, 0)) if self.numbers is None else np.asarray(self.numbers.variance())
@@ -149,7 +148,7 @@ class Product:
             return
         numbers = table.numbers()
         if isinstance(self.numbers, NormalDistribution):
-            mean, variance = self.mean, self.variance
+            mean, variance = np.asarray(self.numbers.location), np.square(self.numbers.scale)
             if not self.used.all():
                 numbers, mean, variance = (
                     np.ascontiguousarray(values[:, self.used]) for values in (numbers, mean, variance)
