@@ -177,7 +177,9 @@ def take_rows(raw: RawTable, index: NDArray[Any]) -> RawTable:
 def schema_of_part(raw: RawTable, known: Schema) -> Schema:
     """What a later part of the data adds to a schema: levels and ranges; kinds and roles stay as first decided."""
     told = {
-        c.name: c.role
+        c.name: "text"
+        if c.text
+        else c.role
         if c.role != "feature"
         else "date"
         if c.expand_date
