@@ -129,7 +129,7 @@ def _outside_range(table: Table, schema: Schema, far_only: bool) -> list[Remark]
         )
     least, most = schema.bounds([c.name for c in numbers], far_only)
     remarks = []
-    for j in np.flatnonzero((low < least) | (high > most)):  # only these columns are looked at again
+    for j in np.flatnonzero((low < least) | (high > most)).tolist():  # only these columns are looked at again
         column, spec = numbers[j], schema[numbers[j].name]
         outside = column.values[(column.values < least[j]) | (column.values > most[j])]
         text = (

@@ -111,11 +111,12 @@ class Plan:
         """Numbers as the model sees them, a column per name, in the units of the table: scaling is undone."""
         back = np.array(values, dtype=np.float64)
         places = {name: j for j, name in enumerate(names)}
-        for step in reversed(self.steps):
-            for name, state in zip(step.inputs, step.states, strict=True) if isinstance(step.step, Standardise) else ():
-                if name in places:
+        for done in reversed(self.steps):
+            step = done.step
+            for name, state in zip(done.inputs, done.states, strict=True):
+                if isinstance(step, Standardise) and name in places:
                     column = Column(name, NUMERIC, back[:, places[name]])
-                    back[:, places[name]] = step.step.invert(column, state)[0].values
+                    back[:, places[name]] = step.invert(column, state)[0].values
         return back
 
     def __str__(self) -> str:
