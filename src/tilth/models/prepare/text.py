@@ -11,9 +11,9 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Section, declared, param, whole_or_nothing
+from tilth.base.preparation import Preparation
 from tilth.data.reading import read
 from tilth.data.words import WORD
-from tilth.models.prepare.base import Preparation
 from tilth.params import check_params
 
 
