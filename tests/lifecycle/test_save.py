@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix, issparse
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 import tilth
@@ -607,6 +608,33 @@ def test_changed_labels_are_counted(tmp_path, monkeypatch):
     monkeypatch.setattr(tilth.OneRClassifier, "labels", lambda self, X: np.array(["no"] * ROWS, dtype="<U3"))
     with pytest.warns(ModelWarning, match=r"predict differs in \d+ of 12 answers"):
         load(path)
+
+
+@pytest.mark.parametrize(
+    ("model", "hook", "named"),
+    [(tilth.HBOS(), "strangeness", "scores"), (tilth.LinearRegression(), "intervals", "predict_interval"),
+     (tilth.LinearSVC(), "scores", "scores"), (tilth.ConformalClassifier(), "sets", "predict_set"),
+     (tilth.KMeans(2), "assign", "predict")],
+    ids=lambda v: type(v).__name__ if hasattr(v, "fit") else v,
+)  # fmt: skip
+def test_whatever_a_model_says_is_replayed(tmp_path, monkeypatch, model, hook, named):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = X[:, 0] if isinstance(model, tilth.LinearRegression) else (X[:, 0] > 0).astype(int)
+    model = clone(model).fit(X, y)
+    assert named in replay(model)
+    path = save(model, tmp_path / "m.tilth")
+    whole = getattr(type(model), hook)
+
+    def other(self, *rows):
+        answer = whole(self, *rows)
+        return ~answer if answer.dtype == bool else answer + 1
+
+    monkeypatch.setattr(type(model), hook, other)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        load(path)
+    assert any(f"{named} differs" in str(w.message) for w in caught)
 
 
 def test_a_model_that_cannot_answer_is_saved_with_its_error(tmp_path, monkeypatch):
