@@ -34,6 +34,8 @@ OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
 #: Parts of a program that say something instead of doing it: a fault there changes words only.
 WORDS = (ast.Raise, ast.JoinedStr, ast.Assert, ast.Import, ast.ImportFrom)
 SPEAKING = {"__repr__", "__str__", "plot", "sections", "summary", "verdict", "recipe"}
+#: Functions whose arguments may stand in any order.
+SYMMETRIC = {"min", "max", "minimum", "maximum", "hypot", "logaddexp", "array_equal", "allclose", "isclose"}
 #: Packages that are left out unless they are asked for: most faults in a picture are a matter of looks.
 LOOKS = {"plot"}
 #: Test files that run for one fault at most, nearest first.
@@ -129,7 +131,8 @@ def _changes(node: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, str, str]]:
                 if keyword.arg not in (None, "doc", "stacklevel"):
                     rest = keywords[:i] + keywords[i + 1 :]
                     yield node, f"keyword {keyword.arg} dropped", ast.unparse(ast.Call(func, args, rest))
-            if len(args) > 1 and not any(isinstance(a, ast.Starred) for a in args[:2]):
+            starred = any(isinstance(a, ast.Starred) for a in args[:2])
+            if len(args) > 1 and not starred and ast.unparse(func).split(".")[-1] not in SYMMETRIC:
                 yield node, "arguments swapped", ast.unparse(ast.Call(func, [args[1], args[0], *args[2:]], keywords))
         case ast.AugAssign() | ast.Expr(value=ast.Call()):
             if not (isinstance(node, ast.Expr) and _is_warning(node.value.func)):  # type: ignore[attr-defined]
