@@ -102,6 +102,7 @@ ESTIMATORS: dict[str, str] = {
     "WordVectors": "tilth.models.prepare.text",
     "TunedClassifier": "tilth.evaluate.search.tuned",
     "TunedRegressor": "tilth.evaluate.search.tuned",
+    "PopularItems": "tilth.models.recommend.popular",
     "MostFrequentTagger": "tilth.models.sequences.most_frequent",
 }
 
@@ -241,6 +242,7 @@ STORED: dict[str, str] = {
     "Waterfall": "tilth.data.number_steps",
     "WestonWatkins": "tilth.parts.margin_losses",
     "Winsorise": "tilth.data.number_steps",
+    "Words": "tilth.data.words",
 }
 
 #: Chapters of models, reachable without the word models, as in ``tilth.bayes``.
@@ -256,5 +258,6 @@ CHAPTERS = (
     "decide",
     "select",
     "prepare",
+    "recommend",
     "sequences",
 )

@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 
 import tilth
 from tilth._registry import STORED
-from tilth.base import Classifier, Estimator, Regressor
+from tilth.base import Classifier, Estimator, Recommender, Regressor
 from tilth.base.preparation import Preparation
 from tilth.data.chunks import chunks
 from tilth.data.convert import Plan
@@ -42,6 +42,7 @@ from tilth.parts.families import Family
 from tilth.parts.part import Part
 from tilth.parts.smoothing import Laplace
 from tilth.stats import Counts, Gram, Histogram, Moments, QuantileSketch, ValueCounts
+from tilth.testing.data import pairs
 
 ESTIMATORS = all_estimators()
 
@@ -90,6 +91,8 @@ def rows_for(cls: type[Estimator]) -> Any:
         return ["the cat sat", "the mat", "a cat on the mat"]
     if issubclass(cls, PixelVectors):
         return np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
+    if issubclass(cls, Recommender):
+        return pairs(60).X
     return mixed()
 
 
