@@ -198,7 +198,7 @@ def test_edges_do_not_break():
         ([0, 1, 1], [0.5, 0.2], {}, "inconsistent"),
         ([], [], {}, "at least 1"),
         ([0, 1], ["a", "b"], {}, "as numbers"),
-        ([0, 1, 2], [0.1, 0.2, 0.3], {}, "2 classes are promised and 3 occur"),
+        ([0, 1, 2], [0.1, 0.2, 0.3], {}, "2 classes have probabilities and 3 occur"),
         (["a", "a"], [0.1, 0.2], {}, "say classes="),
         ([0, 1], [0.1, 0.2], {"of": 7}, "of=7"),
         ([0, 1], [0.1, 0.2], {"strategy": "magic"}, "strategy"),

@@ -313,7 +313,7 @@ def test_an_interruption_keeps_what_is_done(monkeypatch):
     monkeypatch.setattr(Shuffling, "add", interrupted)
     found = permutation_importance(exact(WEIGHTS), X, y)
     assert found.skipped == ["x2"]
-    assert "Interrupted: what was done is kept." in found.notes
+    assert "Interrupted: results so far are kept." in found.notes
 
 
 def test_too_many_columns_to_compare_are_said_to_be():

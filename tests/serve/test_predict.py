@@ -99,7 +99,7 @@ def test_unknown_fields_are_refused_or_ignored_as_asked(client, row):
         ({"age": 10**400}, "age", "too large"),
         ({"sex": {}}, "sex", "sex: expected one of 'female', 'male', or null; found an object."),
         ({"sex": 10**400}, "sex", "too large"),
-        ({"survived": "yes"}, "survived", "is the target, which the model answers"),
+        ({"survived": "yes"}, "survived", "is the target, which the model predicts"),
         ({"age": ...}, "age", "age: the field is not there; give a finite number, or null."),
     ],
 )

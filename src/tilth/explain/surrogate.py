@@ -71,9 +71,9 @@ class Surrogate(Result):
                 f"of {self.model} to {count(self.n_test, 'row')} it has not seen."
             )
         if found.low >= GOOD and self.gain >= 0.5:
-            return f"{said} Its rules speak for the model."
+            return f"{said} Its rules describe the model well."
         if found.value < POOR or self.gain < 0.25:
-            return f"{said} Too little: do not read the model from these rules."
+            return f"{said} Too little: these rules do not describe the model."
         return f"{said} A rough sketch of the model, no more."
 
     def rules(self) -> str:

@@ -163,7 +163,7 @@ def explain(
             notes.append(f"No time was left for {what}.")
         return late
 
-    if not is_late("a small tree in the model's place"):
+    if not is_late("a small tree that imitates the model"):
         _add_surrogate(found, subject, plain_rows, depth, rows, seed)
     if not is_late("single rows"):
         _add_examples(found, subject, background, seed)
@@ -177,7 +177,7 @@ def _if_any(importance: Importance | None) -> Importance | None:
 def _add_surrogate(found: Explained, subject: Subject, table: Any, depth: int, rows: int | None, seed: int) -> None:
     """A small tree in the model's place."""
     if subject.n < LEAST_ROWS:
-        found.notes.append(f"A small tree in the model's place needs at least {LEAST_ROWS} rows.")
+        found.notes.append(f"A small tree that imitates the model needs at least {LEAST_ROWS} rows.")
         return
     enough = None if rows is None else max(rows, LEAST_ROWS)
     found.surrogate = surrogate(subject.model, table, depth=depth, seed=seed, rows=enough)
