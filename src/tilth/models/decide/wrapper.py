@@ -6,11 +6,11 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Accepts, Classifier, Predictor, Probabilistic, WeightLaw, whole_or_nothing
 from tilth.base.answers import says
+from tilth.base.seeds import seed_of, seed_param
 from tilth.base.training import Training
 from tilth.data.convert import Plan
 from tilth.data.infer import infer
@@ -28,7 +28,7 @@ class OverModels(Predictor):
 
     accepts: ClassVar[Accepts] = Accepts(numeric=True, ordinal=True, nominal=True, missing=True, sparse=True)
 
-    random_state: Any = param(0, doc="Seed of all random choices; None takes a new one each time.")
+    random_state: Any = seed_param()
 
     def _models(self) -> list[Any]:
         """The models inside, unfitted."""
@@ -39,7 +39,7 @@ class OverModels(Predictor):
         raise NotImplementedError
 
     def _seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
+        return int(np.random.RandomState(seed_of(self.random_state) % 2**32).randint(2**31 - 1))
 
     @whole_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
