@@ -30,9 +30,9 @@ def test_scikit_learn_contract(estimator, check):
 
 def common():
     for cls in all_estimators().values():
-        for params in cls.check_with:
+        for i, params in enumerate(cls.check_with):
             estimator = cls(**params)
-            for check in yield_checks(estimator):
+            for check in yield_checks(estimator, again=i > 0):
                 yield pytest.param(estimator, check, id=f"{estimator!r:.60}-{check.__name__}")
 
 

@@ -105,7 +105,8 @@ def test_wishes_the_data_cannot_meet_end_with_3(call, words, said):
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 def test_control_c_keeps_what_is_done_and_resume_goes_on(environment, tilth, tmp_path, signum):
-    command = [sys.executable, "-m", "tilth.cli.main", "run", "iris", "--budget", "5m", "--trials", "400"]
+    command = [sys.executable, "-m", "tilth.cli.main", "run", "iris", "--budget", "1h", "--trials", "100000",
+               "--models", "NaiveBayes,C45"]  # fmt: skip
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd=tmp_path
     ) as process:
@@ -123,12 +124,12 @@ def test_control_c_keeps_what_is_done_and_resume_goes_on(environment, tilth, tmp
     assert told["model_sha256"]
     assert (folder / "report.html").stat().st_size > 10_000
     if signum == signal.SIGINT:
-        found = tilth("run", "--resume", folder, "--budget", "8s", cwd=tmp_path)
+        found = tilth("run", "--resume", folder, "--trials", "2", cwd=tmp_path)
         assert found.returncode == Exit.OK, found.stderr
         again = json.loads((folder / "run.json").read_text(encoding="utf-8"))
         assert again["interrupted"] is False
         assert again["source"] == "iris"
-        assert again["options"] == {**told["options"], "budget": 8.0}
+        assert again["options"] == {**told["options"], "trials": 2}
         given = [{t["model"]: t["score"] for t in d["trials"] if t.get("as_given")} for d in (told, again)]
         assert all(given[1][name] == score for name, score in given[0].items() if score is not None)
 

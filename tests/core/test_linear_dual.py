@@ -12,6 +12,7 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(50, 4))
 Z = np.where(X[:, 0] + 0.5 * RNG.normal(size=50) > 0, 1.0, -1.0)
 V = RNG.uniform(0.5, 2.0, 50)
+del RNG  # tests draw from generators of their own
 V = V / V.sum()
 
 

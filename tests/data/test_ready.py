@@ -13,6 +13,7 @@ FRAME = pd.DataFrame({
     "size": pd.Categorical(rng.choice(["small", "mid", "large"], 60), ["small", "mid", "large"], ordered=True),
 })  # fmt: skip
 Y = np.where(FRAME["age"] + rng.normal(0, 5, 60) > 40, "yes", "no")
+del rng  # tests draw from generators of their own
 HOLES = FRAME.head(3).astype({"size": object}).assign(age=[np.nan, 30.0, 50.0], job=["cook", None, "nurse"])
 
 

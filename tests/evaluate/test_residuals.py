@@ -4,15 +4,15 @@ import pytest
 from tilth.evaluate.answers import Answers
 from tilth.evaluate.residuals import residuals
 
-rng = np.random.default_rng(4)
-
 
 def made(noise, lean=0.0):
+    rng = np.random.default_rng(101)
     given = np.sort(rng.uniform(1, 100, 500))
     return residuals(Answers(given + lean + noise(given), given))
 
 
 def test_even_errors_have_nothing_to_say():
+    rng = np.random.default_rng(102)
     found = made(lambda g: rng.normal(0, 2, len(g)))
     assert found.bias.low < 0 < found.bias.high
     assert found.spread_ratio < 2
@@ -22,6 +22,7 @@ def test_even_errors_have_nothing_to_say():
 
 
 def test_a_lean_and_growing_errors_are_told():
+    rng = np.random.default_rng(103)
     found = made(lambda g: rng.normal(0, 0.2 * g), lean=5.0)
     assert "too small" in found.verdict()
     assert "times those of small ones" in found.verdict()
@@ -30,6 +31,7 @@ def test_a_lean_and_growing_errors_are_told():
 
 @pytest.mark.covers("PL-07")
 def test_the_picture_shows_the_rows_of_the_answers():
+    rng = np.random.default_rng(104)
     found = made(lambda g: rng.normal(0, 2, len(g)))
     first, second = found.plot().axes
     x, y = second.lines[0].get_data()

@@ -405,7 +405,7 @@ def test_rows_and_models_that_make_no_sense_are_refused():
         permutation_importance(exact(WEIGHTS), X, y[:5])
     with pytest.raises(TypeError, match="a sparse matrix has too many"):
         permutation_importance(exact(WEIGHTS), scipy.sparse.csr_matrix(X), y)
-    with pytest.raises(TypeError, match="predicts no target"):
+    with pytest.raises(ValueError, match="Unknown label type"):
         permutation_importance(IsolationForest().fit(X), X, y)
     named = PeerRegression().fit(pd.DataFrame(X, columns=["a", "b", "c"]), y)
     with pytest.raises(ValueError, match="was trained on columns that X lacks: 'c'"):

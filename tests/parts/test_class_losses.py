@@ -13,6 +13,7 @@ N = 60
 TWO = (rng.random(N) < 0.4).astype(float)
 MANY = rng.integers(0, 4, N)
 WEIGHT = rng.integers(1, 4, N).astype(float)
+del rng  # tests draw from generators of their own
 LINKS = [*NAMED, GeneralisedLogisticSigmoid(0.3), StudentTSigmoid(2.0)]
 every_link = pytest.mark.parametrize("link", LINKS, ids=str)
 
@@ -24,6 +25,7 @@ def slope(function, eta, step=1e-6):
 @pytest.mark.covers("G-10")
 @every_link
 def test_derivatives_of_every_link_are_derivatives(link):
+    rng = np.random.default_rng(101)
     loss = SigmoidLoss(sigmoid=link)
     eta = rng.normal(size=N) * 2
     np.testing.assert_allclose(loss.gradient(TWO, eta), slope(lambda e: loss.value(TWO, e), eta), rtol=1e-5, atol=1e-7)
@@ -65,6 +67,7 @@ def test_far_scores_neither_overflow_nor_lose_their_slope(link):
 
 
 def test_the_logistic_sigmoid_is_the_logistic_loss():
+    rng = np.random.default_rng(102)
     eta = rng.normal(size=N) * 3
     for name in ("value", "gradient", "hessian"):
         mine, plain = (getattr(loss, name)(TWO, eta) for loss in (SigmoidLoss(sigmoid="logit"), Logistic()))
@@ -73,6 +76,7 @@ def test_the_logistic_sigmoid_is_the_logistic_loss():
 
 @pytest.mark.covers("G-04", "FX-41")
 def test_both_codings_have_the_same_loss():
+    rng = np.random.default_rng(103)
     eta = rng.normal(size=N) * 5
     margin = (2 * TWO - 1) * eta
     np.testing.assert_allclose(Logistic().value(TWO, eta), np.log1p(np.exp(-margin)), rtol=1e-10)
@@ -100,6 +104,7 @@ def test_softmax_has_positive_exponents():
 
 @pytest.mark.parametrize("one", [None, SigmoidLoss(sigmoid="probit")], ids=["logistic", "probit"])
 def test_one_versus_all_is_the_sum_of_its_questions(one):
+    rng = np.random.default_rng(104)
     loss = OneVersusAll(k=4, loss=one)
     eta = rng.normal(size=(N, 4))
     parts = [loss.one.value((c == MANY).astype(float), eta[:, c]) for c in range(4)]

@@ -18,7 +18,7 @@ from tilth.parts.distributions_vector import (
     MultinomialDistribution,
     MultivariateNormalDistribution,
 )
-from tilth.stats import Moments
+from tilth.stats import Grams, Moments
 
 COVARIANCE = np.array([[2.0, 0.6], [0.6, 1.0]])
 FAMILIES = [
@@ -134,7 +134,7 @@ def test_a_raised_covariance_is_the_likeliest_above_the_floor():
     family = MultivariateNormalDistribution()
     fitted = family.from_statistic(family.statistic(rows, shares), floor=1e-3)
     least = np.diag(1e-3 * rows.var(axis=0))
-    assert np.linalg.eigvalsh(fitted.covariance[0] - least).min() > -1e-12
+    assert np.linalg.eigvalsh(fitted.covariance[0] - least).min() == pytest.approx(0.0, abs=1e-10)
     np.testing.assert_allclose(fitted.covariance[1], np.cov(rows[40:].T, ddof=0), rtol=1e-9)
     best = fitted.log_density(flat)[:, 0].sum()
     for _ in range(50):
@@ -150,6 +150,19 @@ def test_what_is_not_a_share_is_refused():
         NormalDistribution().from_statistic(
             NormalDistribution().statistic([1.0, 2.0], np.eye(2)), NormalDistribution(0.0, 1.0)
         )
+
+
+def test_cross_products_by_share_and_by_code():
+    rng = np.random.default_rng(9)
+    rows, codes, weight = rng.normal(size=(40, 2)), rng.integers(-1, 2, 40), rng.uniform(size=40)
+    shares = (codes[:, None] == np.arange(2)).astype(float)
+    by_code, by_share = Grams.empty(2, 2), Grams.empty(2, 2)
+    by_code.update(rows, codes, weight)
+    by_share.update(rows, shares, weight)
+    for name in ("weight", "mean", "cross"):
+        np.testing.assert_allclose(getattr(by_share, name), getattr(by_code, name), rtol=1e-12)
+    inside = codes == 1
+    np.testing.assert_allclose(by_share.mean[1], np.average(rows[inside], axis=0, weights=weight[inside]))
 
 
 def test_moments_with_missing_cells_by_share():

@@ -27,6 +27,7 @@ COUNTS = rng.poisson(2.0, N).astype(float)
 AMOUNTS = rng.gamma(2.0, 1.5, N)
 TWO = (rng.random(N) < 0.4).astype(float)
 WEIGHT = rng.integers(1, 4, N).astype(float)
+del rng  # tests draw from generators of their own
 LOSSES = [
     (Squared(), REAL),
     (Absolute(), REAL),
@@ -49,12 +50,14 @@ def slope(function, eta, step=1e-6):
 @pytest.mark.covers("Z-02")
 @every_loss
 def test_the_gradient_is_the_derivative_of_the_value(loss, y):
+    rng = np.random.default_rng(101)
     eta = rng.normal(size=N)
     np.testing.assert_allclose(loss.gradient(y, eta), slope(lambda e: loss.value(y, e), eta), rtol=1e-5, atol=1e-7)
 
 
 @every_loss
 def test_the_hessian_is_the_derivative_of_the_gradient(loss, y):
+    rng = np.random.default_rng(102)
     eta = rng.normal(size=N)
     np.testing.assert_allclose(loss.hessian(y, eta), slope(lambda e: loss.gradient(y, e), eta), rtol=1e-5, atol=1e-6)
     assert loss.curved == bool((loss.hessian(y, eta) > 0).all())
@@ -76,6 +79,7 @@ def test_the_start_is_the_best_constant(loss, y, weight):
 @every_loss
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weighted"])
 def test_the_shift_is_the_best_step_of_each_group(loss, y, weight):
+    rng = np.random.default_rng(103)
     eta = rng.normal(size=N)
     group = rng.integers(-1, 4, N).astype(np.int32)
     found = loss.shift(y, eta, weight, group, 5)
@@ -92,6 +96,7 @@ def test_the_shift_is_the_best_step_of_each_group(loss, y, weight):
 
 @every_loss
 def test_a_shift_by_weights_is_a_shift_by_repeated_rows(loss, y):
+    rng = np.random.default_rng(104)
     eta = rng.normal(size=N)
     group = rng.integers(0, 3, N).astype(np.int32)
     repeated = np.repeat(np.arange(N), WEIGHT.astype(int))
@@ -112,6 +117,7 @@ def test_link_and_inverse_undo_each_other(loss, y):
 @every_loss
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weighted"])
 def test_filling_arrays_gives_the_weighted_derivatives(loss, y, weight):
+    rng = np.random.default_rng(105)
     eta = rng.normal(size=N)
     g, h = np.empty(N), np.empty(N)
     loss.fill(y, eta, weight, g, h)
@@ -146,6 +152,7 @@ def test_logistic_loss_is_the_cross_entropy_of_the_logistic_function():
 
 
 def test_softmax_has_the_laws_too():
+    rng = np.random.default_rng(106)
     k = 4
     loss, y, eta = Softmax(k=k), rng.integers(0, k, N), rng.normal(size=(N, k))
     p = np.exp(eta) / np.exp(eta).sum(axis=1, keepdims=True)
@@ -169,6 +176,7 @@ def test_softmax_has_the_laws_too():
 
 
 def test_two_classes_of_softmax_are_logistic():
+    rng = np.random.default_rng(107)
     y, eta = TWO.astype(int), rng.normal(size=N)
     both = np.column_stack([np.zeros(N), eta])
     np.testing.assert_allclose(Softmax(k=2).value(y, both), Logistic().value(TWO, eta))
@@ -229,6 +237,7 @@ def test_the_domain_is_not_refused():
 
 @pytest.mark.covers("Z-06")
 def test_a_custom_loss_is_two_functions():
+    rng = np.random.default_rng(108)
     loss = CustomLoss(function=lambda y, s: (expit(s) - y, expit(s) * expit(-s)), measure=Logistic().value)
     eta = rng.normal(size=N)
     np.testing.assert_allclose(loss.gradient(TWO, eta), Logistic().gradient(TWO, eta))
@@ -257,6 +266,7 @@ def pairs_loss(y, eta, groups):
 
 @pytest.mark.covers("Z-02")
 def test_the_pairwise_gradient_is_the_derivative_of_the_sum_over_pairs():
+    rng = np.random.default_rng(109)
     groups = Groups.of_ids(rng.integers(0, 4, N))
     y, eta = rng.integers(0, 3, N).astype(float), rng.normal(size=N)
     loss = PairwiseLogistic().grouped(groups)

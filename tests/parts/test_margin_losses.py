@@ -25,6 +25,7 @@ RNG = np.random.default_rng(0)
 CLASSES, NUMBERS = RNG.integers(0, 2, 40), RNG.normal(size=40)
 MANY, GRADES = RNG.integers(0, 4, 40), RNG.integers(0, 3, 40).astype(float)
 OPTIONS = RNG.integers(0, 3, (40, 4)).astype(float)
+del RNG  # tests draw from generators of their own
 GROUPS = Groups.of_sizes([10, 1, 20, 9])
 ALL = [
     (Hinge(), CLASSES),

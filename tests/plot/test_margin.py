@@ -11,6 +11,7 @@ from tilth.plot import margin
 rng = np.random.default_rng(0)
 APART = pd.DataFrame(np.vstack([rng.normal(0, 0.6, (30, 2)), rng.normal(3, 0.6, (30, 2))]), columns=["wide", "tall"])
 MIXED = pd.DataFrame(np.vstack([rng.normal(0, 1, (30, 2)), rng.normal(1.5, 1, (30, 2))]), columns=["wide", "tall"])
+del rng  # tests draw from generators of their own
 LABELS = np.repeat(["no", "yes"], 30)
 MODELS = {
     "LinearSVC": tilth.LinearSVC(), "hinge": tilth.LinearSVC(loss="hinge"), "Perceptron": tilth.Perceptron(),

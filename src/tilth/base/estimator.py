@@ -37,6 +37,8 @@ class Estimator(BaseEstimator):
     #: Parameters under which the common checks run, and checks a class is excused from, each with its reason.
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({},)
     excused: ClassVar[dict[str, str]] = {}
+    #: Parameters that must not change what is learned or answered, such as a number of threads, each with the reason.
+    silent: ClassVar[dict[str, str]] = {}
     #: Why the model cannot be expected to reach a good score on any data, such as a baseline; "" when it can.
     modest: ClassVar[str] = ""
     #: Attributes that a model file leaves out, because they come too close to the training rows themselves.

@@ -107,8 +107,9 @@ class Plan:
                 steps.setdefault(name, []).append((step, place))
         for spec in self.schema.columns:
             done = steps.get(spec.typed_names[0], [])
-            if spec.role == "aside":
-                rows.append((spec.name, spec.kind.name, "set aside", spec.reason))
+            if spec.role != "feature":
+                use = "set aside" if spec.role == "aside" else spec.role
+                rows.append((spec.name, spec.kind.name, use, spec.reason))
                 continue
             verbs = ", then ".join(s.step.verb for s, _ in done) or "as it is"
             rows.append((spec.name, spec.kind.name, verbs, _details(spec, done)))

@@ -67,7 +67,7 @@ class Evaluation(Scores):
         """True against predicted classes of all tested rows."""
         from tilth.evaluate.confusion import confusion
 
-        if self.task != "classification":
+        if self.resampling.classes is None:
             raise TypeError("A confusion matrix needs classes; this is a regression.")
         return confusion(self.resampling.pooled(self.name))
 
@@ -109,8 +109,8 @@ class Evaluation(Scores):
         pages = [Section("Scores", f"{self.verdict()}\n\n{self.how()}", self.short_frame(), figure=self.plot,
                          advice=self.caution(self.name))]  # fmt: skip
         pages.append(Section("Do the folds agree?", str(self.folds)))
-        if self.task in ("classification", "regression"):
-            biased = "Shares of the classes, true and predicted." if self.task == "classification" else "Signed error."
+        if self.task in ("classification", "regression", "sequences"):
+            biased = "Signed error." if self.task == "regression" else "Shares of the classes, true and predicted."
             pages.append(Section("Is it biased?", biased, self.shares().reset_index()))
         if self.findings:
             pages.append(Section("To doubt", "\n".join(str(f) for f in self.findings[:3])))
@@ -143,19 +143,21 @@ def evaluate(
 
     Parameters
     ----------
-    model : any classifier, regressor, detector or clusterer, ours or scikit-learn's, also a pipeline; it is cloned,
-        never changed.
+    model : any classifier, regressor, detector or clusterer, ours or scikit-learn's, also a pipeline, or a model of
+        sequences; it is cloned, never changed.
     X, y : rows and target as for ``fit``; ``y`` may name a column of X, or be a list of names for a model of
         several numbers: scores are then means over them, and of each. A ranker needs ``groups``, the query of each row.
         A detector is compared with labels of anomalies (1 beside 0, -1 beside 1, or the rarer of two);
-        a clusterer with known classes, or by silhouettes without.
+        a clusterer with known classes, or by silhouettes without. Sequences come in any form that ``read_sequences``
+        takes, and are kept whole by folds and intervals.
     baselines : False leaves Zero-R and One-R out.
     audit : False skips the light checks for leaks.
     protocol, options : how rows are split, what is measured and how sure to be: a :class:`Protocol`, and its fields
         as keywords (``split``, ``folds``, ``repeats``, ``test_size``, ``groups``, ``time``, ``metrics``,
         ``sample_weight``, ``kinds``, ``level``, ``seed``, ``timeout``, ``workers``). Metrics unless named: accuracy,
         balanced accuracy, log loss; RMSE, MAE, R2; for detectors AUC, average precision, precision at n; for clusters
-        ARI, NMI, silhouette; for rankings NDCG, MAP, MRR.
+        ARI, NMI, silhouette; for rankings NDCG, MAP, MRR; for sequences token and sequence accuracy ("span F1" for BIO
+        tags).
 
     >>> from tilth import NaiveBayes
     >>> from tilth.data.datasets import load_weather

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any
 
 #: Work left that is worth starting processes for, in seconds: they take one or two to come up.
@@ -77,7 +78,7 @@ class Pool:
                     warm = executor
                 while waiting and len(running) < workers:
                     job = waiting.pop()
-                    running[executor.submit(job.function, *job.arguments)] = (job, time.monotonic())
+                    running[executor.submit(job.function, *job.arguments)] = (job, monotonic())
                 done, _ = wait(list(running), self._patience(running), FIRST_COMPLETED)
                 for future in done:
                     job, _ = running.pop(future)
@@ -98,13 +99,13 @@ class Pool:
             raise
 
     def _late(self, since: float) -> bool:
-        return self.timeout is not None and time.monotonic() - since > self.timeout
+        return self.timeout is not None and monotonic() - since > self.timeout
 
     def _patience(self, running: dict[Future[Any], tuple[Job, float]]) -> float | None:
         if self.timeout is None:
             return None
         first = min(since for _, since in running.values())
-        return max(0.01, self.timeout - (time.monotonic() - first) + 0.01)
+        return max(0.01, self.timeout - (monotonic() - first) + 0.01)
 
 
 def _nothing() -> None:

@@ -26,7 +26,9 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from tilth import progress
+from tilth.base import SequenceModel
 from tilth.base.answers import Outputs, answers, says
+from tilth.base.foreign import weights_for
 from tilth.errors import CODES, TilthWarning
 from tilth.evaluate.answers import Answers
 from tilth.evaluate.intervals import Interval, from_means, from_resamples, over_splits, resampled_means
@@ -256,13 +258,14 @@ def answer_split(model: Any, problem: Problem, split: Split, train_scores: bool,
         warnings.simplefilter("always")
         try:
             start = clock.perf_counter()
-            given = fit_extras(fitted, problem, split.train)
-            fitted.fit(problem.rows(split.train, model), problem.labels[split.train], **given)
+            train = problem.whole(split.train)
+            given = fit_extras(fitted, problem, train)
+            fitted.fit(problem.rows(train, model), problem.labels[train], **given)
             middle = clock.perf_counter()
-            outcome.answers = ask(fitted, problem, split.test)
+            outcome.answers = ask(fitted, problem, problem.whole(split.test))
             outcome.fit_seconds, outcome.predict_seconds = middle - start, clock.perf_counter() - middle
             if train_scores:
-                outcome.train = ask(fitted, problem, _some(split))
+                outcome.train = ask(fitted, problem, problem.whole(_some(split)))
         except Exception as error:  # whatever a model raises belongs to its trial
             outcome.answers = None
             outcome.failure = f"{type(error).__name__}: {error}"
@@ -286,11 +289,10 @@ def _some(split: Split) -> NDArray[Any]:
 
 def fit_extras(model: Any, problem: Problem, train: NDArray[Any]) -> dict[str, Any]:
     """Weights and groups for a fit that takes them."""
-    extras = {}
-    if problem.weight is not None:
-        if not has_fit_parameter(model, "sample_weight"):
-            raise ValueError(f"{type(model).__name__}.fit takes no sample_weight.")
-        extras["sample_weight"] = problem.weight[train]
+    units = train
+    if isinstance(model, SequenceModel) and problem.starts is not None:  # one weight for each sequence
+        units = train[problem.starts[train]]
+    extras = weights_for(model, None if problem.weight is None else problem.weight[units])
     if problem.groups is not None:
         name = next((n for n in ("groups", "group") if has_fit_parameter(model, n)), None)
         extras |= {} if name is None else {name: problem.groups[train]}

@@ -19,6 +19,7 @@ from tilth.evaluate.unsupervised import ConstantScore, RandomHalves
 from tilth.models.bayes.naive_bayes import NaiveBayes
 from tilth.models.rules.one_r import OneRClassifier
 from tilth.models.rules.zero_r import ZeroRClassifier, ZeroRRegressor
+from tilth.models.sequences.most_frequent import MostFrequentTagger
 from tilth.words import digits
 
 if TYPE_CHECKING:
@@ -31,7 +32,10 @@ ZERO_R = (ZeroRClassifier, ZeroRRegressor, ConstantScore, RandomHalves)
 
 def zero_r(task: str) -> Any:
     """The baseline that looks at no column."""
-    makers: dict[str, Any] = {"classification": ZeroRClassifier, "anomaly": ConstantScore, "clustering": RandomHalves}
+    makers: dict[str, Any] = {
+        "classification": ZeroRClassifier, "sequences": ZeroRClassifier, "anomaly": ConstantScore,
+        "clustering": RandomHalves,
+    }  # fmt: skip
     return makers.get(task, ZeroRRegressor)()
 
 
@@ -41,6 +45,8 @@ def baselines_for(task: str, *, starting: bool = False) -> dict[str, Any]:
     from tilth.models.linear.logistic import LogisticRegression
 
     found: dict[str, Any] = {"Zero-R": zero_r(task)}
+    if task == "sequences":
+        found["Most frequent label"] = MostFrequentTagger()
     if task == "classification":
         found["One-R"] = OneRClassifier()
         if starting:

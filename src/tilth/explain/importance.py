@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier, is_regressor
 
 from tilth import progress
 from tilth.base import Section
@@ -15,6 +16,7 @@ from tilth.base.result import Result
 from tilth.evaluate.intervals import Interval
 from tilth.evaluate.metrics import USUAL, Metric
 from tilth.evaluate.metrics import metric as metric_of
+from tilth.evaluate.metrics.regression import MAE
 from tilth.explain.association import MOST_COLUMNS, MOST_PAIRS, alike, level_pairs
 from tilth.explain.shuffling import Loss, Shuffling, Tally
 from tilth.explain.subject import Subject, subject_of
@@ -34,6 +36,17 @@ PAIRS_PER_SECOND = 200
 
 MATTERS, WITH_OTHERS, NOT_SHOWN, UNUSED, NOT_REACHED = (
     "matters", "matters with", "not shown to matter", "no answer depends on it", "not reached",
+)  # fmt: skip
+
+
+#: What shuffling does to the answers of a model that has no target.
+CHANGE = Metric(
+    "change of the score", "anomaly", lambda a: np.abs(a.true - a.given)[:, None], higher_is_better=False,
+    bounds=(0, np.inf), meaning="mean absolute change of the model's own score",
+)  # fmt: skip
+KEPT = Metric(
+    "kept clusters", "clustering", lambda a: (a.true == a.given)[:, None].astype(np.float64), bounds=(0, 1), share=True,
+    meaning="share of the rows that keep their cluster",
 )  # fmt: skip
 
 
@@ -218,7 +231,7 @@ def _signed(interval: Interval) -> str:
 def permutation_importance(
     model: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     metric: str | Metric | None = None,
     repeats: int = 5,
@@ -236,9 +249,11 @@ def permutation_importance(
 
     Parameters
     ----------
-    model : any fitted classifier or regressor, ours or scikit-learn's, also a pipeline.
-    X, y : rows and their target as for ``fit``; ``y`` may name a column of X.
-    metric : name of a measure, or a measure; default accuracy or RMSE.
+    model : any fitted model that answers new rows, ours or scikit-learn's, also a pipeline.
+    X, y : rows and their target as for ``fit``; ``y`` may name a column of X. A detector, clusterer or density needs
+        none: without y its answers are compared with those it gives when nothing is shuffled.
+    metric : name of a measure, or a measure; default accuracy, RMSE, AUC (anomalies) or ARI (clusters); without y the
+        mean change of the score, or the share of rows that keep their cluster.
     repeats : shuffles of each column.
     groups_above : columns associated at least so strongly (Spearman's r, eta, Cramer's V) are also shuffled together,
         because each alone looks useless while the other is left. None: no such sets.
@@ -248,7 +263,7 @@ def permutation_importance(
     sample_weight, groups : weights of the rows, and which rows belong together; intervals take both into account.
         Shuffling itself takes no notice of them: any row may give its cells to any other.
 
-    Refused: sparse matrices, models of several targets, models without a target.
+    Refused: sparse matrices, models of several targets.
 
     >>> from tilth import NaiveBayes
     >>> from tilth.data.datasets import load_iris
@@ -263,12 +278,18 @@ def permutation_importance(
     start = clock.monotonic()
     owner = "permutation_importance"
     _require(repeats, groups_above, rows, seconds, level)
-    if y is None:
+    if y is None and (is_classifier(model) or is_regressor(model)):
         raise ValueError(f"{owner} measures a loss of score, which needs the true answers: give y, or a column's name.")
     subject = subject_of(model, X, y, owner=owner, sample_weight=sample_weight, groups=groups)
+    usual = USUAL.get(subject.task, (MAE,))[0]
+    if y is None:
+        if metric is not None:
+            raise ValueError(f"{owner}: {_title(metric)} compares answers with the true ones; give y, or no metric.")
+        usual = KEPT if subject.says == "answer" else CHANGE
+        subject = subject.against_itself()
     if subject.n < 2:
         raise ValueError(f"{owner} deals cells out among rows, so it needs at least 2 rows; got {subject.n}.")
-    chosen = USUAL[subject.task][0] if metric is None else metric_of(metric, task=subject.task)
+    chosen = usual if metric is None else metric_of(metric, task=subject.task)
     notes: list[str] = []
     if rows is not None and rows < subject.n:
         notes.append(f"{count(rows, 'row')} of {subject.n:,}, drawn at random.")
@@ -294,6 +315,10 @@ def permutation_importance(
         subject.name, chosen, chosen.interval(work.base, level=level, seed=seed), alone, together, rest, skipped, notes,
         level, subject.n,
     )  # fmt: skip
+
+
+def _title(measure: str | Metric) -> str:
+    return measure if isinstance(measure, str) else measure.name
 
 
 def _require(repeats: int, groups_above: float | None, rows: int | None, seconds: float | None, level: float) -> None:

@@ -31,7 +31,7 @@ class Example:
 
 def example(
     n: int = 120, *, kinds: tuple[str, ...] = KINDS, missing: bool = False, task: str = "classification",
-    nonnegative: bool = False, seed: int = 0,
+    nonnegative: bool = False, classes: int = 3, positive: bool = False, seed: int = 0,
 ) -> Example:  # fmt: skip
     """A table with two columns of each asked kind whose target depends on all of them.
 
@@ -60,19 +60,26 @@ def example(
             gone = rng.random(n) < 0.15
             gone[j] = True
             X[name] = X[name].astype(object).where(~gone, None) if X[name].dtype == bool else X[name].where(~gone)
-    y: Any = hidden * 2.0 + rng.normal(0, 0.5, n) if task == "regression" else np.array(["ant", "bee", "cat"])[hidden]
+    y: Any = hidden * 2.0 + rng.normal(0, 0.5, n) if task == "regression" else _labels(hidden, classes)
+    if positive:
+        y = y - y.min() + 1.0
     return Example(X, y, rng.integers(0, 4, n).astype(np.float64))
+
+
+def _labels(hidden: Any, classes: int) -> Any:
+    return np.array(["ant", "bee", "cat"])[np.minimum(hidden, classes - 1)]
 
 
 def texts(n: int = 120, *, missing: bool = False, seed: int = 0, **_: Any) -> Example:
     """Short texts of a few words, some of them rare; a converter of texts takes no other option.
 
     >>> texts(3).X
-    ['owl owl cat', 'ant bee owl', 'ant ant emu']
+    ['gnu Fox emu yak', 'cat cat ant', 'ant ant bee']
     """
     rng = np.random.default_rng(seed)
     words = np.array(["ant", "bee", "cat", "dog", "emu", "Fox", "gnu", "owl"])
     rows: list[Any] = [" ".join(words[rng.integers(0, len(words), 3)]) for _ in range(n)]
+    rows[0] += " yak"
     if missing:
         rows[1] = None
     return Example(rows, rng.integers(0, 2, n), rng.integers(0, 4, n).astype(np.float64))

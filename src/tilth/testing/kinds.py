@@ -89,7 +89,12 @@ def _of_regression(*args: Any, **options: Any) -> Example:
 
 def _tag(name: str) -> Callable[[Any], bool]:
     """Converters of something that is no table."""
-    return lambda model: not isinstance(model, Learner) and bool(getattr(model.__sklearn_tags__().input_tags, name))
+
+    def includes(model: Any) -> bool:
+        converter = isinstance(model, Transformer) and not _on_tables(model)
+        return converter and bool(getattr(model.__sklearn_tags__().input_tags, name))
+
+    return includes
 
 
 def _of_sequences(model: Any, X: Any) -> NDArray[Any]:
@@ -102,14 +107,18 @@ def _of_sequences(model: Any, X: Any) -> NDArray[Any]:
 CONVERTER = ("check_learned", "check_purity", "check_saving", "check_transform")
 KINDS_OF_MODELS = (
     Kind(
-        _is(Estimator), ("check_declarations", "check_parameters", "check_clone_and_repr", "check_unfitted"),
+        _is(Estimator),
+        (
+            "check_declarations", "check_parameters", "check_clone_and_repr", "check_unfitted",
+            "check_parameters_matter",
+        ),
     ),
     Kind(
         _on_tables,
         (
             "check_kinds", "check_learned", "check_column_names", "check_unseen_level", "check_containers",
-            "check_weights", "check_purity", "check_failed_fit", "check_threads", "check_numeric_array",
-            "check_speaking", "check_target_by_name", "check_saving",
+            "check_weights", "check_weight_matters", "check_purity", "check_failed_fit", "check_threads",
+            "check_numeric_array", "check_speaking", "check_target_by_name", "check_saving",
         ),
     ),
     Kind(_learns("once"), ("check_fold_law", "check_fold_backends")),
@@ -135,6 +144,8 @@ KINDS_OF_MODELS = (
     Kind(_is(Transformer), ("check_transform",), "transform", _of_transformer),
 )  # fmt: skip
 
+#: Checks of a class rather than of a setting: they run once, however many settings a class is checked with.
+ONCE = frozenset(KINDS_OF_MODELS[0].checks) | {"check_weight_matters", "check_containers", "check_target_by_name"}
 #: Why a model that weighs rows by another law than repetition is excused from the checks of repetition.
 LAWS = {
     "importance": "a weight says how much a row counts; a repeated row is a second row of a fold, a query or a pass",
@@ -145,14 +156,19 @@ LAWS = {
 REPETITION = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
 
 
-def yield_checks(model: Estimator) -> Iterator[Check]:
-    """The checks for this estimator, minus those its class is excused from (each with a reason)."""
-    from tilth.testing import checks, sequence_checks
+def yield_checks(model: Estimator, *, again: bool = False) -> Iterator[Check]:
+    """The checks for this estimator, minus those its class is excused from (each with a reason).
+
+    ``again`` leaves out those that a second setting of the same class cannot answer otherwise.
+    """
+    from tilth.testing import checks, effects, sequence_checks
+
+    modules = (checks, effects, sequence_checks)
 
     names = [name for kind in KINDS_OF_MODELS if kind.includes(model) for name in kind.checks]
     for name in dict.fromkeys(names):
-        if name not in type(model).excused:
-            yield next(getattr(module, name) for module in (checks, sequence_checks) if hasattr(module, name))
+        if name not in type(model).excused and not (again and name in ONCE):
+            yield next(getattr(module, name) for module in modules if hasattr(module, name))
 
 
 def excuses(model: Estimator) -> dict[str, str]:
@@ -169,10 +185,9 @@ def kind_of(model: Estimator) -> Kind:
 def data_for(model: Estimator, **options: Any) -> Example:
     """An example this model can learn from."""
     options.setdefault("nonnegative", model.accepts.nonnegative)
-    data = kind_of(model).example(**options)
     if model.__sklearn_tags__().target_tags.positive_only:
-        data.y = data.y - data.y.min() + 1.0
-    return data
+        options["positive"] = True
+    return kind_of(model).example(**options)
 
 
 def rows_for(model: Estimator, most: int) -> int:

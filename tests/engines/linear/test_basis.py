@@ -19,6 +19,7 @@ def typed(frame):
 
 @pytest.mark.parametrize("weight", [None, rng.integers(1, 4, 50).astype(float)], ids=["plain", "weighted"])
 def test_polynomials_are_orthonormal_over_the_rows(weight):
+    rng = np.random.default_rng(101)
     x = rng.normal(size=50)
     q = np.column_stack([np.ones(50), orthogonal_powers(x, recurrence(x, 8, weight))])
     w = np.ones(50) if weight is None else weight
@@ -41,6 +42,7 @@ def test_few_different_values_allow_few_powers():
 
 
 def test_products_and_names():
+    rng = np.random.default_rng(102)
     table = typed(pd.DataFrame({"a": rng.normal(size=9), "b": rng.normal(size=9), "c": list("xyzxyzxyz")}))
     terms = PowerTerms.powers(table, 2, True, False, None, True)
     assert terms.names == ["a", "b", "a^2", "a b", "b^2", "c=y", "c=z"]
@@ -52,6 +54,7 @@ def test_products_and_names():
 
 
 def test_too_many_products_are_refused():
+    rng = np.random.default_rng(103)
     table = typed(pd.DataFrame(rng.normal(size=(5, 30)), columns=[f"c{j}" for j in range(30)]))
     with pytest.raises(ValueError, match="more than 20000 products; lower the degree"):
         PowerTerms.powers(table, 5, True, False, None, True)
@@ -85,3 +88,6 @@ def test_names_of_a_formula():
 def test_high_degrees_stay_orthogonal(x, degree):
     q = orthogonal_powers(x, recurrence(x, degree))
     np.testing.assert_allclose(q.T @ q / len(x), np.eye(degree), atol=1e-10)
+
+
+del rng  # tests draw from generators of their own

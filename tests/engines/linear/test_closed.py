@@ -21,6 +21,7 @@ N = 200
 X = RNG.normal(size=(N, 6)) * [1, 10, 0.1, 1, 1, 100] + [0, 50, 3, 0, 1000, 1e4]
 Y = X @ RNG.normal(size=6) + RNG.normal(size=N) + 7
 W = RNG.random(N)
+del RNG  # tests draw from generators of their own
 
 
 def problem(X=X, y=Y, strength=0.0, weight=None, intercept=True):
@@ -72,7 +73,8 @@ def test_several_targets_are_several_problems(strength):
 
 @pytest.mark.parametrize("strength", [0.0, 0.1])
 def test_sparse_and_level_designs_agree_with_dense_ones(strength):
-    codes = np.column_stack([RNG.integers(0, 3, N), RNG.integers(-1, 2, N)]).astype(np.int32)
+    rng = np.random.default_rng(101)
+    codes = np.column_stack([rng.integers(0, 3, N), rng.integers(-1, 2, N)]).astype(np.int32)
     coded = OneHotDesign(X[:, :2], codes, [3, 2], 1)
     for design in (coded, SparseDesign(sp.csr_matrix(coded.dense()))):
         found = solved(design, strength=strength, weight=W)
@@ -108,7 +110,8 @@ def test_ill_conditioned_columns_keep_their_digits():
 
 
 def test_columns_far_from_zero():
-    far = RNG.normal(size=(500, 3)) + 1e8
+    rng = np.random.default_rng(102)
+    far = rng.normal(size=(500, 3)) + 1e8
     y = (far - 1e8) @ [1.0, 2.0, 3.0]
     np.testing.assert_allclose(solved(far, y).weights.coef, [1.0, 2.0, 3.0], rtol=1e-6)
 
@@ -118,7 +121,8 @@ def test_columns_far_from_zero():
 @pytest.mark.parametrize("weight", [None, W[:30]], ids=["plain", "weighted"])
 @pytest.mark.covers("L-03", "L-07")
 def test_more_columns_than_rows(strength, intercept, weight):
-    wide, y = RNG.normal(size=(30, 90)) + 3, RNG.normal(size=30)
+    rng = np.random.default_rng(103)
+    wide, y = rng.normal(size=(30, 90)) + 3, rng.normal(size=30)
     found = solved(wide, y, strength=strength, intercept=intercept, weight=weight)
     total = 30 if weight is None else weight.sum()
     peer = Ridge(alpha=strength * total, fit_intercept=intercept, solver="svd") if strength else LinearRegression(
@@ -134,7 +138,8 @@ def test_more_columns_than_rows(strength, intercept, weight):
     "sizes", [(1e300, 1e-300, 1.0), (1e-300, 1e-300, 1e-300), (1e200, 1.0, 1e-160), (1e307, 1.0, 1.0)]
 )
 def test_huge_and_tiny_columns(sizes):
-    base = RNG.normal(size=(N, 3))
+    rng = np.random.default_rng(104)
+    base = rng.normal(size=(N, 3))
     y = base @ [1.0, 2.0, 3.0] + 5
     found = solved(base * np.array(sizes), y)
     answers = (base * np.array(sizes)) @ found.weights.coef + found.weights.intercept
@@ -142,7 +147,8 @@ def test_huge_and_tiny_columns(sizes):
 
 
 def test_a_weight_that_no_float_can_hold_is_told():
-    base = RNG.normal(size=(N, 2))
+    rng = np.random.default_rng(105)
+    base = rng.normal(size=(N, 2))
     with pytest.raises(ValueError, match=r"term 1 and of the target differ so much in size"):
         solved(base * [1.0, 1e-300], (base @ [1.0, 2.0]) * 1e150)
 
@@ -199,7 +205,8 @@ def test_parts_merge_to_the_whole(order):
 
 
 def test_parts_of_different_scale_merge():
-    base, y = RNG.normal(size=(60, 2)), RNG.normal(size=60)
+    rng = np.random.default_rng(106)
+    base, y = rng.normal(size=(60, 2)), rng.normal(size=60)
     base[30:, 0] *= 1e-250
     base[:, 0] *= 1e200
     merged = NormalEquations.of(DenseDesign(base[:30]), y[:30]) + NormalEquations.of(DenseDesign(base[30:]), y[30:])
@@ -208,7 +215,8 @@ def test_parts_of_different_scale_merge():
 
 
 def test_weights_are_repetitions():
-    counts = RNG.integers(1, 4, N)
+    rng = np.random.default_rng(107)
+    counts = rng.integers(1, 4, N)
     weighted = NormalEquations.of(DenseDesign(X), Y, counts.astype(float)).solve()
     repeated = NormalEquations.of(DenseDesign(np.repeat(X, counts, axis=0)), np.repeat(Y, counts)).solve()
     np.testing.assert_allclose(weighted.coef, repeated.coef, rtol=1e-8)

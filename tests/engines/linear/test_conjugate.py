@@ -14,6 +14,7 @@ N, P = 40, 3
 X = rng.normal(size=(N, P)) * [1.0, 3.0, 0.5] + [0.0, 2.0, -1.0]
 Y = X @ [1.0, -0.5, 0.0] + 0.7 + rng.normal(0, 0.6, N)
 WEIGHT = rng.integers(1, 4, N).astype(float)
+del rng  # tests draw from generators of their own
 
 
 def problem(intercept=False, weight=None, x=X, y=Y):

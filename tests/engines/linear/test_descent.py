@@ -19,6 +19,7 @@ Y = X @ [1.0, 0.2, -3.0] + 2.0 + rng.normal(size=N)
 TWO = (rng.random(N) < 1 / (1 + np.exp(-X[:, 0]))).astype(float)
 MANY = rng.integers(0, 3, N)
 WEIGHT = rng.integers(1, 4, N).astype(float)
+del rng  # tests draw from generators of their own
 
 
 def problem(loss=None, y=Y, penalty=None, weight=WEIGHT, intercept=True, x=X):
@@ -73,6 +74,7 @@ def test_every_partial_is_in_the_trace_and_all_vanish_at_the_end():
 
 
 def test_plain_columns_need_no_change_of_scale():
+    rng = np.random.default_rng(101)
     x = rng.normal(size=(N, 2))
     p = problem(x=x, y=x @ [1.0, 2.0], weight=None)
     found = Descent(standardise=False, rate=0.5, tol=1e-9).solve(p)
@@ -89,6 +91,7 @@ def test_a_start_at_the_optimum_stays_there():
 
 
 def test_sparse_designs_and_other_losses():
+    rng = np.random.default_rng(102)
     x = random_sparse(N, 5, 0.4, random_state=0, format="csr")
     counts = rng.poisson(2.0, N).astype(float)
     p = Problem(SparseDesign(x), counts, Poisson(), L2(0.1))
@@ -138,6 +141,7 @@ def test_one_versus_all_is_solved_question_by_question():
 
 @pytest.mark.covers("R-06")
 def test_the_mean_of_the_batches_is_the_gradient_of_the_whole():
+    rng = np.random.default_rng(103)
     from tilth.engines.linear.descent import _Way
 
     way = _Way.of(problem(Softmax(k=3), MANY, L2(0.1)), standardise=True)

@@ -24,6 +24,7 @@ DESIGNS = {
     "levels alone": OneHotDesign(NUMBERS[:, :0], CODES, [4, 2], 1),
     "no rows": OneHotDesign(NUMBERS[:0], CODES[:0], [4, 2]),
 }
+del RNG  # tests draw from generators of their own
 
 
 @pytest.fixture(params=DESIGNS)
@@ -37,10 +38,11 @@ def close(ours, wanted):
 
 @pytest.mark.parametrize("outputs", [(), (1,), (3,)])
 def test_products(design, outputs):
+    rng = np.random.default_rng(101)
     X = design.dense().astype(np.float64)
     n, p = X.shape
     assert (design.n_rows, design.n_cols) == (n, p)
-    w, r = RNG.normal(size=(p, *outputs)), RNG.normal(size=(n, *outputs))
+    w, r = rng.normal(size=(p, *outputs)), rng.normal(size=(n, *outputs))
     close(design.times(w), X @ w)
     close(design.back(r), X.T @ r)
     # <X w, r> = <w, X' r>: one is the adjoint of the other
@@ -49,15 +51,16 @@ def test_products(design, outputs):
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_cross_products(design, weighted):
+    rng = np.random.default_rng(102)
     X = design.dense().astype(np.float64)
     n, p = X.shape
-    weight = RNG.random(n) if weighted else None
+    weight = rng.random(n) if weighted else None
     w = np.ones(n) if weight is None else weight
     gram = design.gram(weight)
     close(gram, X.T @ (X * w[:, None]))
     close(gram, gram.T)
     close(design.squares(weight), w @ X**2)
-    other, scale, shift = RNG.normal(size=(n, 2)), RNG.random(p + 2), RNG.random(p + 2)
+    other, scale, shift = rng.normal(size=(n, 2)), rng.random(p + 2), rng.random(p + 2)
     Z = np.hstack([X, other])
     for columns, change in ((Z, (None, None)), (Z * scale - shift, (scale, shift))):
         cross, sums = design.moments(weight, other, *change)

@@ -30,7 +30,8 @@ CLASSES = (RNG.random(N) < 1 / (1 + np.exp(-PLAIN @ SLOPES))).astype(int)
 @pytest.mark.parametrize("weight", [None, W], ids=["plain", "weighted"])
 @pytest.mark.parametrize("design", [DenseDesign(PLAIN), SparseDesign(sp.csr_matrix(PLAIN))], ids=["dense", "sparse"])
 def test_least_squares_are_the_closed_form(design, weight, intercept):
-    y = PLAIN @ SLOPES + RNG.normal(size=N)
+    rng = np.random.default_rng(101)
+    y = PLAIN @ SLOPES + rng.normal(size=N)
     problem = Problem(design, y, Squared(), L2(0.1), weight, intercept)
     ours, wanted = LBFGS(tol=1e-9).solve(problem), ClosedForm().solve(problem)
     assert ours.outcome.converged
@@ -47,7 +48,8 @@ def test_scales_cost_few_iterations():
 
 
 def test_a_loss_without_a_second_derivative():
-    y = PLAIN @ SLOPES + RNG.standard_t(2, size=N)
+    rng = np.random.default_rng(102)
+    y = PLAIN @ SLOPES + rng.standard_t(2, size=N)
     problem = Problem(DenseDesign(PLAIN), y, Huber(delta=0.5), NoPenalty(), W)
     found = LBFGS().solve(problem)
     assert found.outcome.converged
@@ -55,8 +57,9 @@ def test_a_loss_without_a_second_derivative():
 
 
 def test_more_sparse_columns_than_rows():
+    rng = np.random.default_rng(103)
     X = sp.random(200, 400, 0.05, "csr", random_state=0)
-    y = (X @ RNG.normal(size=400) > 0).astype(int)
+    y = (X @ rng.normal(size=400) > 0).astype(int)
     found = LBFGS(tol=1e-9).solve(Problem(SparseDesign(X), y, Logistic(), L2(1e-3)))
     wanted = Newton(tol=1e-9).solve(Problem(DenseDesign(X.toarray()), y, Logistic(), L2(1e-3)))
     assert found.outcome.converged
@@ -116,6 +119,9 @@ def test_chunks_give_the_weights_of_all_rows(loss, y, rows, intercept):
     np.testing.assert_allclose(found.centre, np.average(SKEWED, axis=0, weights=W))
 
 
+del RNG  # tests draw from generators of their own
+
+
 def test_rows_may_be_weighed_by_their_class():
     found = chunked(Logistic(), CLASSES, lambda total: L2(0.5 / total), 100, weigh=lambda y, w: w * (1.0 + y))
     weight = W * (1.0 + CLASSES)
@@ -124,15 +130,17 @@ def test_rows_may_be_weighed_by_their_class():
 
 
 def test_chunks_that_cannot_be_learned_are_told():
+    rng = np.random.default_rng(104)
     with pytest.raises(TypeError, match="smooth cost only"):
         chunked(Logistic(), CLASSES, lambda total: L1(0.1), 100)
     with pytest.raises(ValueError, match="Poisson"):
-        chunked(Poisson(), RNG.normal(size=N), lambda total: L2(0.1), 100)
+        chunked(Poisson(), rng.normal(size=N), lambda total: L2(0.1), 100)
 
 
 def test_openings_merge():
+    rng = np.random.default_rng(105)
     whole, parts = Opening.empty(4, 3), Opening.empty(4, 3)
-    y = RNG.integers(0, 3, N)
+    y = rng.integers(0, 3, N)
     whole.update(Problem(DenseDesign(PLAIN), y, Softmax(k=3), NoPenalty(), W))
     for rows in (slice(0, 100), slice(100, N)):
         part = partial(Opening.empty, 4, 3)()

@@ -30,6 +30,7 @@ TARGETS = {
     "gamma": (Gamma(), np.exp(PLAIN @ SLOPES) * RNG.gamma(2.0, size=N)),
     "softmax": (Softmax(k=3), (PLAIN @ RNG.normal(size=(4, 3)) + RNG.gumbel(size=(N, 3))).argmax(axis=1)),
 }
+del RNG  # tests draw from generators of their own
 
 
 @pytest.fixture(params=TARGETS)
@@ -90,10 +91,11 @@ def test_designs_agree_with_dense_ones(design, name):
 
 
 def test_one_evaluation_has_the_derivatives_of_the_cost(target):
+    rng = np.random.default_rng(101)
     loss, y = target
     problem = prepared(Problem(DenseDesign(PLAIN), y, loss, NoPenalty(), W))
     p, k = 4, loss.n_scores
-    start = RNG.normal(size=(p + 1) * k) * 0.1
+    start = rng.normal(size=(p + 1) * k) * 0.1
 
     def at(theta):
         return Weights(theta[: p * k].reshape(problem.shape), theta[p * k :].reshape(problem.shape[1:]))
@@ -121,9 +123,10 @@ def test_one_evaluation_has_the_derivatives_of_the_cost(target):
 
 
 def test_rows_merge():
+    rng = np.random.default_rng(102)
     loss, y = TARGETS["softmax"]
     problem = prepared(Problem(DenseDesign(PLAIN), y, loss, NoPenalty(), W))
-    at, middle = Weights(RNG.normal(size=(4, 3)), RNG.normal(size=3)), PLAIN.mean(axis=0)
+    at, middle = Weights(rng.normal(size=(4, 3)), rng.normal(size=3)), PLAIN.mean(axis=0)
     whole = curve_of(problem, at, middle, curved=True)
     merged = None
     for rows in (slice(0, 150), slice(150, N)):

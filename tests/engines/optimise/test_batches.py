@@ -12,6 +12,7 @@ rng = np.random.default_rng(0)
 X = np.c_[np.ones(N), rng.normal(size=(N, 3)) * [1.0, 2.0, 0.7]]
 NUMBERS = X @ [1.0, -2.0, 0.5, 3.0] + rng.normal(size=N)
 CLASSES = (X @ [0.2, -1.0, 0.5, 1.0] + rng.logistic(size=N) > 0).astype(float)
+del rng  # tests draw from generators of their own
 
 
 def squared(theta, rows):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import time
+import threading
+import uuid
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -11,8 +12,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 class Tunable(ClassifierMixin, BaseEstimator):
     """Says the class of the nearest training mean; misbehaves for some values of its parameter."""
 
-    def __init__(self, shift=0.0, fail_above=None, hang_above=None, nan_above=None):
+    def __init__(self, shift=0.0, fail_above=None, hang_above=None, nan_above=None, note=None):
         self.shift = shift
+        self.note = note
         self.fail_above = fail_above
         self.hang_above = hang_above
         self.nan_above = nan_above
@@ -21,7 +23,9 @@ class Tunable(ClassifierMixin, BaseEstimator):
         if self.fail_above is not None and self.shift > self.fail_above:
             raise FloatingPointError(f"shift {self.shift:.3f} is too large")
         if self.hang_above is not None and self.shift > self.hang_above:
-            time.sleep(3600)
+            if self.note is not None:
+                (self.note / uuid.uuid4().hex).touch()
+            threading.Event().wait()
         X = np.asarray(X, dtype=float)
         self.classes_ = np.unique(y)
         self.means_ = np.array([X[np.asarray(y) == c].mean(axis=0) for c in self.classes_]) + self.shift

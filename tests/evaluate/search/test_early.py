@@ -10,6 +10,7 @@ from tilth.evaluate.search.search import search
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 4))
 Y = X[:, 0] + RNG.normal(size=200)
+del RNG  # tests draw from generators of their own
 BOOSTER = GradientBoostingRegressor(early_stopping=True, n_estimators=200, n_iter_no_change=3, max_leaf_nodes=8)
 
 
@@ -61,8 +62,9 @@ def test_a_booster_alone_learns_its_own_conversions_without_them():
 
 
 def test_groups_and_weights_are_respected():
+    rng = np.random.default_rng(101)
     group = np.repeat(np.arange(20), 10)
-    weight = RNG.uniform(0.5, 2.0, 200)
+    weight = rng.uniform(0.5, 2.0, 200)
     model = EarlyStopped(make_pipeline(Standardise(), BOOSTER)).fit(X, Y, sample_weight=weight, groups=group)
     held = set(group[model.held_])
     assert len(model.held_) == 10 * len(held)

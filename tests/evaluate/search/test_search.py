@@ -19,6 +19,7 @@ from tilth.evaluate.splits import ADVICE, make_splits
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(90, 3)), RNG.integers(0, 2, 90)
+del RNG  # tests draw from generators of their own
 SHIFT = {"shift": (0.0, 1.0)}
 
 
@@ -52,6 +53,7 @@ def test_on_noise_the_winner_looks_better_than_chance_and_the_nested_score_does_
 @pytest.mark.covers("EV-11")
 def test_outer_rows_have_no_part_in_the_inner_search(monkeypatch):
     """A model that remembers rows: no inner fit of an outer fold ever sees that fold's test rows."""
+    rng = np.random.default_rng(101)
     seen = []
     plain = hunt_module.answer_split
 
@@ -60,7 +62,7 @@ def test_outer_rows_have_no_part_in_the_inner_search(monkeypatch):
         return plain(model, problem, split, *more)
 
     monkeypatch.setattr(hunt_module, "answer_split", spy)
-    rows = np.column_stack([np.arange(60.0), RNG.normal(size=60)])
+    rows = np.column_stack([np.arange(60.0), rng.normal(size=60)])
     result = search(Tunable(), rows, np.arange(60) % 2, ranges=SHIFT, trials=2, inner=2, outer=3, method="random")
     inner = seen[4:]  # the first four are those of the search on all rows
     assert len(inner) == 3 * 4
@@ -249,7 +251,8 @@ def test_all_tries_failing_is_an_error_that_says_why(tmp_path):
 
 
 def test_answers_that_are_no_numbers_lose():
-    result = search(Mean(nan_above=0.5), X, RNG.normal(5.0, 1.0, 90), ranges={"factor": [0.4, 0.9]}, inner=3, outer=2)
+    rng = np.random.default_rng(102)
+    result = search(Mean(nan_above=0.5), X, rng.normal(5.0, 1.0, 90), ranges={"factor": [0.4, 0.9]}, inner=3, outer=2)
     assert result.best_params == {"factor": 0.4}
     assert result.frame()["status"].tolist() == ["done", "no score: it is not defined"]
 

@@ -14,6 +14,7 @@ FRAME = pd.DataFrame({
     "day": pd.date_range("2020-01-01", periods=N).astype(str),
     "y": rng.choice(["a", "b"], N),
 })  # fmt: skip
+del rng  # tests draw from generators of their own
 
 
 def made(frame=FRAME, **wishes):

@@ -10,6 +10,7 @@ rng = np.random.default_rng(6)
 N = 60
 X = rng.normal(size=(N, 4)) * [1.0, 2.0, 0.5, 1.0] + 3.0
 Y = X @ [1.0, -0.5, 0.0, 2.0] + 1.0 + rng.normal(0, 0.7, N)
+del rng  # tests draw from generators of their own
 
 
 @pytest.mark.covers("R-22", "P-15", "WN-54")
@@ -57,6 +58,7 @@ def test_effective_parameters_are_the_trace_of_the_hat_matrix():
 
 
 def test_more_columns_than_rows_and_other_solvers():
+    rng = np.random.default_rng(101)
     wide = rng.normal(size=(10, 30))
     model = BayesianRidge(precision=1.0, noise=0.1).fit(wide, wide[:, 0])
     assert model.sigma_.shape == (30, 30)

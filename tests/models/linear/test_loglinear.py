@@ -11,6 +11,7 @@ N = 120
 X = rng.normal(size=(N, 3))
 Y = np.array(["ant", "bee", "cat"])[np.argmax(X + rng.gumbel(size=(N, 3)), axis=1)]
 WEIGHT = rng.integers(1, 4, N).astype(float)
+del rng  # tests draw from generators of their own
 
 
 @pytest.mark.covers("G-14")

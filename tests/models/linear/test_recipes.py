@@ -38,6 +38,7 @@ N = 100
 X = rng.normal(size=(N, 3)) * [1.0, 4.0, 0.5] + [0.0, 10.0, -2.0]
 Y = X @ [1.0, -0.5, 2.0] + 3.0 + rng.normal(0, 0.8, N)
 WEIGHT = rng.integers(1, 4, N).astype(float)
+del rng  # tests draw from generators of their own
 
 
 @declared
@@ -293,6 +294,7 @@ def test_a_loss_of_twenty_lines_serves_regression_boosting_and_scoring():
 
 
 def test_counts_have_their_own_cost():
+    rng = np.random.default_rng(101)
     counts = rng.poisson(np.exp(0.3 * X[:, 0])).astype(float)
     model = Linear(loss=Poisson()).fit(X, counts)
     assert (model.predict(X) > 0).all()

@@ -15,6 +15,7 @@ from tilth.models.prepare import Cap, Centre, Impute, Log, MinMax, Standardise, 
 
 RNG = np.random.default_rng(0)
 TRAIN, TEST = RNG.normal([5, -2], [3, 0.5], (200, 2)), RNG.normal([6, -2], [3, 0.5], (50, 2))
+del RNG  # tests draw from generators of their own
 
 
 @pytest.mark.covers("X-08", "FX-56")

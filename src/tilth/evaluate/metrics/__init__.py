@@ -1,6 +1,6 @@
 """Measures of quality for every task, each with an interval."""
 
-from tilth.evaluate.metrics import anomaly, clustering, ranking
+from tilth.evaluate.metrics import anomaly, clustering, ranking, sequences
 from tilth.evaluate.metrics.classification import ACCURACY, BALANCED_ACCURACY, LOG_LOSS
 from tilth.evaluate.metrics.clustering import SILHOUETTE
 from tilth.evaluate.metrics.index import Metrics, metric, metrics
@@ -12,6 +12,7 @@ USUAL: dict[str, tuple[Metric, ...]] = {
     "classification": (ACCURACY, BALANCED_ACCURACY, LOG_LOSS),
     "regression": (RMSE, MAE, R2),
     "anomaly": anomaly.METRICS[:3],
+    "sequences": sequences.METRICS[:2],
     "ranking": (ranking.METRICS[0], ranking.MAP, ranking.MRR),
     "clustering": (clustering.METRICS[0], clustering.METRICS[1], SILHOUETTE),
 }

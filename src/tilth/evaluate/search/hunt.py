@@ -75,7 +75,9 @@ def fit_all(model: Any, params: dict[str, Any], problem: Problem) -> Any:
         import pandas as pd
 
         labels = pd.Series(labels, name=problem.target_name)  # the model knows its target again in other tables
-    fitted = made.fit(problem.given, labels, **fit_extras(made, problem, np.arange(problem.n_rows)))
+    every = np.arange(problem.n_rows)
+    rows = problem.given_to(made) if problem.starts is None else problem.rows(every, made)
+    fitted = made.fit(rows, labels, **fit_extras(made, problem, every))
     return fitted.estimator_ if isinstance(fitted, EarlyStopped) else fitted
 
 

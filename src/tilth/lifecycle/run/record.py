@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tilth.base import Section
 from tilth.base.result import Result
 from tilth.data.kinds import level_key
+from tilth.data.schema import NOT_LEARNED
 from tilth.evaluate.answers import Answers
 from tilth.evaluate.compare import Comparison
 from tilth.evaluate.intervals import Interval
@@ -239,7 +240,7 @@ class Run(Result):
     def unsettled(self) -> list[Finding]:
         """Serious findings that were not dealt with."""
         dealt = {r.code for r in self.remedies}
-        aside = {n for n, k in self.kinds.items() if k == "aside"}
+        aside = {n for n, k in self.kinds.items() if k in NOT_LEARNED}
         settled = {"Q504": aside | set(self.options.trust)}
         found = self.profile.of("serious") if self.profile else []
         return [

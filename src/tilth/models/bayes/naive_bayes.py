@@ -332,6 +332,11 @@ class GaussianNB(NaiveBayes):
     """
 
     accepts: ClassVar[Accepts] = Accepts(numeric=True, missing=True)
+    # The name says these: they are no parameters here.
+    numeric: ClassVar[str] = "gaussian"  # type: ignore[misc]
+    n_bins: ClassVar[int] = 5  # type: ignore[misc]
+    smoothing: ClassVar[str] = "laplace"  # type: ignore[misc]
+    alpha: ClassVar[float] = 1.0  # type: ignore[misc]
     contest: ClassVar[Any] = "the naive Bayes of the contest takes all kinds of columns"
 
 
@@ -344,5 +349,10 @@ class CategoricalNB(NaiveBayes):
     """
 
     contest: ClassVar[Any] = "the naive Bayes of the contest takes all kinds of columns"
+
+    # The name says these: they are no parameters here.
+    numeric: ClassVar[str] = "gaussian"  # type: ignore[misc]
+    n_bins: ClassVar[int] = 5  # type: ignore[misc]
+    var_smoothing: ClassVar[float] = 0.01  # type: ignore[misc]
 
     kinds: Any = param("nominal", doc="Kinds of columns by name, or one word for all.")

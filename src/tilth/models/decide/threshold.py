@@ -10,9 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Assumption, Card, Complexity, Recipe, Section, Traits
 from tilth.base.answers import Need, says
+from tilth.base.inner import Inner
 from tilth.data.table import RawTable
 from tilth.errors import warn_model
-from tilth.models.decide.inner import Inner
 from tilth.models.decide.wrapper import AroundClassifier
 from tilth.params import declared, param
 from tilth.parts.thresholds import (

@@ -34,6 +34,8 @@ class LeafCodes(Transformer):
     (200, 10, True)
     """
 
+    silent: ClassVar[dict[str, str]] = {"sparse_output": "it changes the container, not the numbers"}
+
     accepts: ClassVar[Accepts] = Accepts(numeric=True, ordinal=True, nominal=True, missing=True)
     card: ClassVar[Card] = Card(
         "Rows as the leaves they fall into, one sparse 0/1 column per leaf.",

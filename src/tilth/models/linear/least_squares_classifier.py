@@ -57,6 +57,12 @@ class LeastSquaresClassifier(MarginClassifier):
     )
     contest = Candidate("Least-squares classifier", 40)
 
+    # The minimum has a closed form: there is nothing to choose, to stop or to start from.
+    solver: ClassVar[str] = "closed form"  # type: ignore[misc]
+    tol: ClassVar[None] = None  # type: ignore[misc]
+    max_iter: ClassVar[None] = None  # type: ignore[misc]
+    warm_start: ClassVar[bool] = False  # type: ignore[misc]
+
     alpha: float = param(
         0.0, low=0, scale="log", tune=(1e-3, 1e3), doc="Weight of the penalty |w|^2 beside the sum of squares."
     )

@@ -65,8 +65,8 @@ class Perceptron(MarginClassifier):
         **MarginClassifier.learned, "n_updates_": "int", "history_": "float[h]", "errors_": "float",
     }  # fmt: skip
 
-    solver: str = param("auto", options=("auto",), doc="The perceptron has a rule of its own.")
-    tol: float | None = param(None, low=0, low_open=True, doc="Not used: an epoch without a mistake ends the run.")
+    solver: ClassVar[str] = "auto"  # type: ignore[misc]  # the perceptron has a rule of its own
+    tol: ClassVar[None] = None  # type: ignore[misc]  # an epoch without a mistake ends the run
     eta0: float = param(1.0, low=0, low_open=True, doc="Length eta of an update.", tune=(0.01, 1.0), scale="log")
     init: str = param(
         "zeros",

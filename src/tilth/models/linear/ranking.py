@@ -41,6 +41,8 @@ class RankingSVM(LinearRegressorModel):
     1.0
     """
 
+    silent: ClassVar[dict[str, str]] = {"fit_intercept": "a constant cancels in the difference of two scores"}
+
     card: ClassVar[Card] = Card(
         "A weighted sum of the columns that sorts the options of a query.",
         Traits("regression", linear=True),

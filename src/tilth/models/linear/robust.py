@@ -140,13 +140,16 @@ class HuberRegressor(LinearRegressorModel):
         middle = quantile(y, 0.5, problem.weight) if problem.intercept else 0.0
         far = float(np.abs(y - middle).max()) or 1.0
         found: dict[float, Solution] = {}
+        start = self._start(problem)
 
         def slope(log_scale: float) -> float:
             scale = far * float(np.exp(log_scale))
             scaled = replace(
                 problem, y=(y - middle) / scale, loss=Huber(delta=self.epsilon), penalty=problem.penalty.times(scale)
             )
-            last = next(reversed(found.values())).weights if found else None
+            last = None if start is None else Weights(start.coef / scale, (start.intercept - middle) / scale)
+            if found:
+                last = next(reversed(found.values())).weights
             found[log_scale] = solve(scaled, self.solver, last, tol=self.tol, max_iter=self.max_iter)
             r = scaled.y - scaled.scores(found[log_scale].weights)
             return 1.0 - float(np.average(np.minimum(r**2, self.epsilon**2), weights=problem.weight))

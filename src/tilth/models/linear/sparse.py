@@ -174,6 +174,10 @@ class CrossValidatedModel(SparseRegressorModel):
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({"alphas": 8, "cv": 3},)
     weight_law: ClassVar[WeightLaw] = "importance"
 
+    # Every fit walks down one path of its own.
+    solver: ClassVar[str] = "auto"  # type: ignore[misc]
+    warm_start: ClassVar[bool] = False  # type: ignore[misc]
+
     alphas: Any = param(100, doc="Strengths to try: a list, or how many, from the strongest that matters.")
     eps: float = param(1e-3, low=0, high=1, low_open=True, doc="The weakest strength, as a share of the strongest.")
     cv: Any = param(5, doc="Number of folds (rows in the order given), or a splitter of scikit-learn.")
@@ -370,6 +374,12 @@ class BestSubset(SparseRegressorModel):
         ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
         "its table has fewer rows than columns: many subsets fit exactly, and rounding chooses among them",
     )
+
+    # One walk over all subsets: there is nothing to choose, to stop or to start from.
+    solver: ClassVar[str] = "auto"  # type: ignore[misc]
+    tol: ClassVar[None] = None  # type: ignore[misc]
+    max_iter: ClassVar[None] = None  # type: ignore[misc]
+    warm_start: ClassVar[bool] = False  # type: ignore[misc]
 
     size: int | None = param(None, low=0, doc="Number of terms; None: by the criterion.")
     criterion: str = param(

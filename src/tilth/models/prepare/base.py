@@ -122,7 +122,7 @@ class StepTransformer(Preparation):
             return [name for spec in taken for name in spec.typed_names]
         wanted = set(self._named(schema))
         for spec in schema.columns:
-            if spec.name in wanted and spec.role == "aside":
+            if spec.name in wanted and spec.role != "feature":
                 raise SchemaError(
                     f"{type(self).__name__}: column {spec.name!r} was set aside ({spec.reason}); "
                     f"say kinds={{{spec.name!r}: ...}} to use it."

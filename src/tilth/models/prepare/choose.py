@@ -18,6 +18,8 @@ class DropColumns(StepTransformer, steps.Drop):
     ['a']
     """
 
+    silent: ClassVar[dict[str, str]] = {"sample_weight": "nothing is learned but the columns"}
+
     def _chosen(self, schema: Schema) -> list[str]:
         if self.columns is None:
             return []
@@ -32,5 +34,7 @@ class SelectKinds(StepTransformer, steps.SelectKinds):
     >>> SelectKinds(keep="numeric").fit_transform({"age": [31.0, 47.0], "job": ["cook", "nurse"]}).columns.tolist()
     ['age']
     """
+
+    silent: ClassVar[dict[str, str]] = {"sample_weight": "nothing is learned but the columns"}
 
     excused: ClassVar[dict[str, str]] = {"check_kinds": "a table without the kinds to keep has no column left"}

@@ -20,6 +20,8 @@ class SignParts(StepTransformer, steps.SignParts):
            [0., 3.]])
     """
 
+    silent: ClassVar[dict[str, str]] = {"sample_weight": "nothing is learned but the columns"}
+
 
 @declared
 class Indicator(StepTransformer, steps.Indicator):
@@ -28,6 +30,8 @@ class Indicator(StepTransformer, steps.Indicator):
     >>> Indicator(threshold=1.0).fit_transform([[1.0], [1.5]]).ravel()
     array([0., 1.])
     """
+
+    silent: ClassVar[dict[str, str]] = {"sample_weight": "nothing is learned but the columns"}
 
 
 @declared
@@ -49,6 +53,8 @@ class Denoise(StepTransformer, steps.Denoise):
     array([1., 1., 1., 1., 1.])
     """
 
+    silent: ClassVar[dict[str, str]] = {"sample_weight": "nothing is learned but the columns"}
+
     excused: ClassVar[dict[str, str]] = {
         "check_methods_sample_order_invariance": "a row's value depends on its neighbours by design",
         "check_methods_subset_invariance": "a row's value depends on its neighbours by design",
@@ -66,6 +72,8 @@ class Polynomial(StepTransformer, steps.Polynomial):
     [[1.0, 2.0, 3.0, 4.0, 6.0, 9.0]]
     """
 
+    silent: ClassVar[dict[str, str]] = {"sample_weight": "nothing is learned but the columns"}
+
 
 @declared
 class Features(StepTransformer, steps.Features):
@@ -79,6 +87,8 @@ class Features(StepTransformer, steps.Features):
     0  8.0  4.0   2.0
     1  9.0  3.0   3.0
     """
+
+    silent: ClassVar[dict[str, str]] = {"sample_weight": "nothing is learned but the columns"}
 
     def _chosen(self, schema: Schema) -> list[str]:
         chosen = super()._chosen(schema)
@@ -97,3 +107,5 @@ class RandomProjection(StepTransformer, steps.RandomProjection):
     >>> RandomProjection(n_components=2).fit_transform([[1.0, 0.0, 2.0], [0.0, 1.0, 1.0]]).shape
     (2, 2)
     """
+
+    silent: ClassVar[dict[str, str]] = {"sample_weight": "the projection is drawn without looking at the rows"}

@@ -23,6 +23,8 @@ class PixelVectors(Converter):
     array([[0. , 1. , 0.2, 0.4]])
     """
 
+    silent: ClassVar[dict[str, str]] = {"missing": "a pixel is never missing"}
+
     learned: ClassVar[dict[str, str]] = {"shape_": "int[d]", "names_out_": "str[q]"}
     scale: bool = param(True, doc="Divide 8-bit pixels by 255.")
 

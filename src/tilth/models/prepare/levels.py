@@ -26,6 +26,8 @@ class OneHot(StepTransformer, steps.OneHot):
     2      1.0       0.0      0.0
     """
 
+    silent: ClassVar[dict[str, str]] = {"sample_weight": "levels are the same however often they occur"}
+
 
 @declared
 class IntegerCodes(InvertibleTransformer, steps.IntegerCodes):
@@ -36,6 +38,8 @@ class IntegerCodes(InvertibleTransformer, steps.IntegerCodes):
     0   1.0
     1   0.0
     """
+
+    silent: ClassVar[dict[str, str]] = {"sample_weight": "levels are the same however often they occur"}
 
     def warn_on_fit(self) -> None:
         """Integer codes of a nominal column pretend an order and distances."""
@@ -59,6 +63,8 @@ class RankScores(InvertibleTransformer, steps.RankScores):
     1   1.0
     2   0.5
     """
+
+    silent: ClassVar[dict[str, str]] = {"sample_weight": "levels are the same however often they occur"}
 
 
 @declared

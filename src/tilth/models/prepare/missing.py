@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from tilth.base import Section, declared
 from tilth.data import steps
@@ -69,3 +69,5 @@ class MissingIndicator(StepTransformer, steps.MissingIndicator):
     0  20.0          0.0
     1   NaN          1.0
     """
+
+    silent: ClassVar[dict[str, str]] = {"sample_weight": "nothing is learned but the columns"}

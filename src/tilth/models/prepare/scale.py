@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from tilth.base import declared
 from tilth.data import number_steps as steps
 from tilth.models.prepare.base import InvertibleTransformer, StepTransformer
@@ -25,6 +27,8 @@ class MinMax(InvertibleTransformer, steps.MinMax):
     >>> MinMax(outside="clip").fit([[10.0], [20.0]]).transform([[10.0], [15.0], [22.0]]).ravel()
     array([0. , 0.5, 1. ])
     """
+
+    silent: ClassVar[dict[str, str]] = {"sample_weight": "the smallest and the largest value weigh what they weigh"}
 
 
 @declared
@@ -61,3 +65,5 @@ class Cap(StepTransformer, steps.Cap):
     >>> Cap(high=2.0).fit_transform([[1.0], [5.0]]).ravel()
     array([1., 2.])
     """
+
+    silent: ClassVar[dict[str, str]] = {"sample_weight": "nothing is learned but the columns"}

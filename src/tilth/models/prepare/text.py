@@ -23,6 +23,8 @@ WORD = r"(?u)\b\w+\b"
 class Converter(Preparation):
     """A conversion of something that is no table; ``kinds`` and ``mismatch`` have nothing to act on here."""
 
+    silent: ClassVar[dict[str, str]] = {"kinds": "there are no columns", "mismatch": "there are no columns"}
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Accepts, Card, Complexity, Section, Traits, WeightLaw, whole_or_nothing
+from tilth.base.foreign import require_model, task_of_model
 from tilth.base.seeds import seed_of, seed_param
 from tilth.base.target import encode_labels, numbers_of
 from tilth.base.training import TargetNeed, Training
@@ -152,13 +152,8 @@ class Selector(Preparation):
         estimator = getattr(self, "estimator", None)
         if estimator is None:
             return task_of(values)[0]
-        if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
-            raise TypeError(
-                f"{type(self).__name__}: estimator must be a model with fit and predict, such as NaiveBayes(); got "
-                f"{estimator!r:.60}."
-            )
-        known = "classification" if is_classifier(estimator) else "regression" if is_regressor(estimator) else ""
-        return known or task_of(values)[0]
+        require_model(estimator, type(self).__name__)
+        return task_of_model(estimator) or task_of(values)[0]
 
     def _choose(self, given: Given) -> Bools:
         """Which columns of the table stay."""

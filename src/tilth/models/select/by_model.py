@@ -10,6 +10,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Card, Complexity, Recipe, Section
+from tilth.base.foreign import last_step
 from tilth.engines.select.refit import Refit
 from tilth.engines.select.walk import Clock, Step
 from tilth.errors import warn_model
@@ -164,13 +165,9 @@ def _no_score(*_: Any, **__: Any) -> float:
     return float("nan")
 
 
-def _last(model: Any) -> Any:
-    return model.steps[-1][1] if isinstance(model, Pipeline) else model
-
-
 def _is_sparse_model(model: Any) -> bool:
     """Whether some weight of a linear model is exactly zero by its penalty."""
-    coef = getattr(_last(model), "coef_", None)
+    coef = getattr(last_step(model), "coef_", None)
     return coef is not None and bool((np.asarray(coef) == 0).any())
 
 

@@ -42,6 +42,8 @@ class C45(TreeClassifier):
     |   Humidity > 77.5: No (3 of 3)
     """
 
+    silent: ClassVar[dict[str, str]] = {"random_state": "nothing is drawn"}
+
     missing_rule: ClassVar[str] = "fractional"
     card: ClassVar[Card] = Card(
         "Gain ratio, a branch per level, fractional missing values, pessimistic pruning.",

@@ -340,6 +340,8 @@ class DecisionStump(TreeClassifier):
     'Outlook'
     """
 
+    silent: ClassVar[dict[str, str]] = {"random_state": "nothing is drawn"}
+
     card: ClassVar[Card] = Card(
         "One question, one answer per branch.",
         Traits("classification", parametric=False, probabilistic=True),

@@ -30,6 +30,8 @@ class ID3(TreeClassifier):
     |   Humidity = Normal: Yes (2 of 2)
     """
 
+    silent: ClassVar[dict[str, str]] = {"random_state": "nothing is drawn"}
+
     accepts: ClassVar[Accepts] = Accepts(numeric=False, ordinal=False, nominal=True, missing=True)
     missing_rule: ClassVar[str] = "own"
     card: ClassVar[Card] = Card(

@@ -11,6 +11,7 @@ from tilth.base.declare import Light
 from tilth.base.target import split_target
 from tilth.data.convert import plan
 from tilth.data.infer import infer
+from tilth.data.schema import NOT_LEARNED
 from tilth.errors import SchemaError
 from tilth.lifecycle.run import remedies
 from tilth.lifecycle.run.division import divide
@@ -24,7 +25,7 @@ def ask(run: Run) -> Iterable[Section]:
     """The question as task, performance and experience."""
     question = run.question
     table, target = question.table, question.target
-    others = sum(n != target and question.kinds.get(n) != "aside" for n in table.names)
+    others = sum(n != target and question.kinds.get(n) not in NOT_LEARNED for n in table.names)
     metric = run.metrics()[0]
     values = np.asarray(split_target(table, target, "run")[1])
     if run.task == "classification":
@@ -84,10 +85,10 @@ def look(run: Run) -> Iterable[Section]:
     roles = [c.role for c in run.schema]
     kinds: dict[str, int] = {}
     for column in run.schema:
-        word = "left out" if column.role == "aside" else column.kind.name
+        word = "left out" if column.role != "feature" else column.kind.name
         kinds[word] = kinds.get(word, 0) + 1
     run.say("columns", ", ".join(f"{n} {k}" for k, n in kinds.items()))
-    if all(r == "aside" for r in roles):
+    if all(r != "feature" for r in roles):
         from tilth.lifecycle.source import SourceError
 
         raise SourceError(
