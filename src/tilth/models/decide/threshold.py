@@ -60,7 +60,7 @@ class ThresholdClassifier(AroundClassifier):
 
     card: ClassVar[Card] = Card(
         "A model whose yes begins where the costs of wrong answers, or a promise, put it.",
-        Traits("classification", parametric=False),
+        Traits("classification", parametric=False, probabilistic=True),
         (
             Assumption("New rows come from the same source as the training rows.", "The threshold is off."),
             Assumption(
