@@ -264,9 +264,7 @@ def _missing_step(
     spec: ColumnSpec, kind: str, target: str, accepts: Accepts, missing: MissingPolicy, owner: str
 ) -> Step | None:
     if missing == "error":
-        raise SchemaError(
-            f"Column {spec.name!r} has {spec.n_missing} missing values and {owner} was told missing='error'."
-        )
+        raise SchemaError(f"Column {spec.name!r} has {spec.n_missing} missing values, and {owner} has missing='error'.")
     if missing in ("auto", "ready"):
         if accepts.missing:
             return None

@@ -456,7 +456,7 @@ def infer(X: Any, kinds: Kinds = None) -> Schema:
 
     >>> print(infer({"age": [31, 47], "size": ["small", "large"]}, kinds={"size": ["small", "large"]}))
       age   numeric  whole numbers
-      size  ordinal  as told: small < large
+      size  ordinal  stated: small < large
     """
     table = read(X)
     if table.is_sparse:
@@ -526,13 +526,13 @@ def _told(s: Summary, override: Override) -> Decision:
     if word in ("ignore", "drop", *NOT_LEARNED):
         role = cast(Role, word if word in NOT_LEARNED else "aside")
         use = "left out" if role == "aside" else f"{ROLE_WORDS.get(role, f'the {role} of each row')}, not learned from"
-        return Decision(Kind("numeric") if s.form != "text" else nominal(), f"as told: {use}", role)
+        return Decision(Kind("numeric") if s.form != "text" else nominal(), f"stated: {use}", role)
     if word == "date":
         if s.form != "date":
             raise SchemaError(
                 f"Column {s.name!r} is said to hold dates but holds {s.form}; use pandas.to_datetime first."
             )
-        return Decision(Kind("numeric"), "as told: expanded into year, month, day, weekday, days", expand_date=True)
+        return Decision(Kind("numeric"), "stated: date, as year, month, day, weekday, days", expand_date=True)
     if word == "numeric":
         tokens = not_numbers(s.levels) if s.form in ("text", "level") else {}
         odd = {v: n for v, n in tokens.items() if not is_missing_token(v)}
@@ -540,7 +540,7 @@ def _told(s: Summary, override: Override) -> Decision:
             raise SchemaError(
                 f"Column {s.name!r} is said to be numeric, but {next(iter(odd))!r} does not read as a number."
             )
-        return Decision(Kind("numeric"), "as told" + (f"; {tokens_text(tokens)}" if tokens else ""), tokens=tokens)
+        return Decision(Kind("numeric"), "stated" + (f"; {tokens_text(tokens)}" if tokens else ""), tokens=tokens)
     if word not in ("nominal", "ordinal"):
         raise SchemaError(
             f"kinds[{s.name!r}] must be 'numeric', 'nominal', 'ordinal', 'date', 'aside' or a list of levels, "
@@ -559,20 +559,20 @@ def _told(s: Summary, override: Override) -> Decision:
                 f"kinds[{s.name!r}] = {list(given)} does not list."
             )
         joiner = " < " if word == "ordinal" else ", "
-        return Decision(Kind(word, tuple(map(plain_level, given))), "as told: " + joiner.join(map(str, given[:6])))  # type: ignore[arg-type]
+        return Decision(Kind(word, tuple(map(plain_level, given))), "stated: " + joiner.join(map(str, given[:6])))  # type: ignore[arg-type]
     if word == "nominal":
-        return Decision(Kind("nominal", tuple(sort_levels(present))), "as told")
+        return Decision(Kind("nominal", tuple(sort_levels(present))), "stated")
     return _told_ordinal(s, present)
 
 
 def _told_ordinal(s: Summary, present: list[Level]) -> Decision:
     """Ordinal without a stated order: numbers have one, and so have scales and intervals; other words do not."""
     if s.ordered or all(not isinstance(v, str) for v in present):
-        return Decision(Kind("ordinal", tuple(present if s.ordered else sort_levels(present))), "as told, by value")
+        return Decision(Kind("ordinal", tuple(present if s.ordered else sort_levels(present))), "stated, by value")
     for rule in (rule_scale, rule_intervals):
         found = rule(s, True)
         if found:
-            return replace(found, reason="as told; " + found.reason)
+            return replace(found, reason="stated; " + found.reason)
     raise SchemaError(
         f"Column {s.name!r} is said to be ordinal, but the order of its levels is not known; give them from lowest "
         f"to highest: kinds={{{s.name!r}: {sort_levels(present)[:6]}}}."

@@ -1,4 +1,4 @@
-"""Permutation importance: what the score loses when a column's cells are dealt out anew among the rows."""
+"""Permutation importance: what the score loses when a column's values are shuffled."""
 
 from __future__ import annotations
 
@@ -148,7 +148,8 @@ class Importance(Result):
         if self.rest is not None:
             many = f"the other {len(self.rest.names)}"
             said += (
-                f" Shuffled together, {many} do matter: {_signed(self.rest.interval)}; do not drop them all."
+                f" No single one of {many} is essential because they overlap; together they carry signal: "
+                f"{_signed(self.rest.interval)}."
                 if self.rest.matters
                 else f" Even shuffled together, {many} are not shown to matter: {_signed(self.rest.interval)}."
             )
@@ -168,14 +169,15 @@ class Importance(Result):
         methods = sorted({loss.interval.method for loss in self.alone})
         said = (
             f"How far the {self.metric.name} ({readable(self.score.value)} on {count(self.n, 'row')}) {verb} when a "
-            "column's cells are dealt out anew among the rows. The rows should be ones the model has not learned from: "
-            "of its own training rows it tells what was memorised.\n\n"
-            f"Intervals of {self.level:.0%}: {', '.join(methods)}; each row counts as asked about and as giving its "
-            "cells. 'noise reaches' is what a column of pure noise used in the same way would lose by chance, 19 times "
-            "of 20. A column matters when its loss is surely above 0, with all columns in mind, and above the noise."
+            "column's values are shuffled. Use rows the model was not trained on: on training rows it would only "
+            "show memorisation.\n\n"
+            f"Intervals of {self.level:.0%}: {', '.join(methods)}; the interval covers both sources of chance, the "
+            "rows and the shuffling. 'noise reaches' is what a column of pure noise would lose by chance 19 times out "
+            "of 20. A column matters when its loss is above the noise and its interval, adjusted for the number of "
+            "columns, is above 0."
         )
         if self.together:
-            said += " Columns that tell the same stand in for each other, so they are also shuffled together."
+            said += " Columns that carry the same information replace each other, so they are also shuffled together."
         return "\n\n".join([said, *self.notes])
 
     @property
@@ -184,8 +186,8 @@ class Importance(Result):
         if all(self.status(loss.names[0]).startswith(MATTERS) for loss in self.alone):
             return ""
         return (
-            "Not shown to matter is said of this model and these rows. Before a column is dropped, fit again without "
-            "it and compare the scores (tilth.BackwardElimination does)."
+            "'Not shown to matter' applies to this model and these rows only. Before dropping a column, fit again "
+            "without it and compare the scores (tilth.BackwardElimination does)."
         )
 
     def plot(self, most: int = 20) -> Any:
@@ -243,9 +245,9 @@ def permutation_importance(
     sample_weight: Any = None,
     groups: Any = None,
 ) -> Importance:
-    """What a model's score loses when the cells of one of the user's columns are dealt out anew among the rows.
+    """What a model's score loses when the values of one of the user's columns are shuffled.
 
-    Give rows that the model has not learned from: training rows tell what was memorised, noise included.
+    Use rows the model was not trained on: on training rows it would only show memorisation.
 
     Parameters
     ----------

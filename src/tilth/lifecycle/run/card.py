@@ -42,8 +42,8 @@ def _pages(run: Run) -> list[Section]:
     n = run.question.table.n_rows
     features = [c.name for c in run.schema or () if c.role == "feature"]
     aside = sorted(c.name for c in run.schema or () if c.role != "feature")
-    gain = f" Less Zero-R: {signed(run.gain)}." if run.gain is not None else ""
-    said = run.witness.said if run.witness is not None else "over the folds"
+    gain = f" Gain over the baseline: {signed(run.gain)}." if run.gain is not None else ""
+    said = run.witness.said if run.witness is not None else "in cross-validation"
     pages = [
         Section("Model", f"{run.model_name} ({type(run.model).__name__}), predicting {run.target} ({run.task}) from "
                 f"{count(len(features), 'column')}. Made by tilth run; the manifest run.json says how."),

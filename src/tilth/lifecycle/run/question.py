@@ -96,7 +96,7 @@ def prepare(source: Any, target: str | None, wishes: Options, part: int | None =
         task, reason = task_of(_values(table, target))
         reason = f"judging by the target, {reason}"
     else:
-        reason = "as told"
+        reason = "as stated"
     _refuse_hopeless(table, target, task)
     return Question(given.name, table, target, task, reason, told, notes, given.card, _path(source), dated, given.part)
 

@@ -156,7 +156,7 @@ class Run(Result):
 
     @property
     def positive(self) -> Any:
-        """The class that yes means, of two: as told, else the rarer one; None for more classes or numbers."""
+        """The positive class of two: the stated one, else the rarer; None for more classes or numbers."""
         if self.task != "classification" or self.division is None:
             return None
         classes = self.division.whole.classes

@@ -97,7 +97,7 @@ class ThresholdClassifier(AroundClassifier):
         None, doc='A promise to keep, as ("recall", 0.9), ("precision", 0.8), ("fpr", 0.05), ("positive rate", 0.1).'
     )
     maximise: Any = param(None, doc='The measure to make large: "balanced accuracy", "f1", "mcc", "accuracy" ...')
-    positive: Any = param(None, doc="The class that yes means; None is the last in sorted order.")
+    positive: Any = param(None, doc="The positive class; None is the last in sorted order.")
 
     # ------------------------------------------------------------------------------------------------------- learning
 

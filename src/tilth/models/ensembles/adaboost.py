@@ -42,9 +42,9 @@ from tilth.engines.tree.reweight import (
     weighted_median,
 )
 from tilth.engines.tree.sizes import Seeds, require_squares, tree_seeds
+from tilth.engines.tree.tree_model import TreeModel
 from tilth.engines.tree.trees import Trees
 from tilth.models.ensembles.weak import Weak, answers_of, taken_by
-from tilth.models.trees.tree_model import TreeModel
 from tilth.params import declared, param
 from tilth.stats.folds import draw, without
 

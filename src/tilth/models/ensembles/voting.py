@@ -221,7 +221,7 @@ class Voting(OverModels):
     def _how(self) -> str:
         if self.weights is None:
             return "all alike"
-        return "by validation" if isinstance(self.weights, str) else "as told"
+        return "by validation" if isinstance(self.weights, str) else "as given"
 
 
 def _member(item: Any, i: int) -> Member:
