@@ -16,7 +16,8 @@ Supervision = Literal["supervised", "unsupervised", "semi-supervised", "none"]
 #: What a section comes to: nothing to worry about, something to look at, something that must be settled.
 Light = Literal["", "good", "warn", "bad"]
 Concept = Literal[
-    "classification", "regression", "clustering", "association", "transformation", "anomaly", "density", "sequences",
+    "classification", "regression", "clustering", "association", "transformation", "anomaly", "density", "sequence",
+    "recommendation",
 ]  # fmt: skip
 
 

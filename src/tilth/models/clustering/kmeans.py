@@ -55,8 +55,8 @@ class KMeans(Transformer, Clusterer):
     )
     hooks: ClassVar[dict[Need, str]] = {**Clusterer.hooks, **Transformer.hooks}
     learned: ClassVar[dict[str, str]] = {
-        "cluster_centers_": "float[k, seen]", "names_out_": "str[k]", "sizes_": "float[k]", "inertia_": "float[]",
-        "n_iter_": "int[]", "trace_": "float[i]",
+        **Clusterer.learned, "cluster_centers_": "float[k, seen]", "names_out_": "str[k]", "sizes_": "float[k]",
+        "inertia_": "float[]", "n_iter_": "int[]", "trace_": "float[i]",
     }  # fmt: skip
 
     n_clusters: int = param(8, low=1, positional=True, doc="Number of clusters k.", tune=(2, 20))
@@ -161,7 +161,7 @@ class KMeans(Transformer, Clusterer):
         names = [c.name for c in self.columns_seen_]
         centres = self.plan_.in_user_units(names, self.cluster_centers_)
         frame = pd.DataFrame(centres, columns=beside(names, ["cluster", "share"]))
-        frame.insert(0, "cluster", range(len(frame)))
+        frame.insert(0, "cluster", [self.cluster_names_.get(str(c), c) for c in range(len(frame))])
         frame.insert(1, "share", self.sizes_ / self.sizes_.sum())
         return frame.sort_values("share", ascending=False, kind="stable", ignore_index=True)
 
