@@ -152,7 +152,7 @@ def shows() -> dict[str, dict[str, Settings | str]]:
             "constraint": {"data": TWO, "constraint": ("recall", 0.99)}, "maximise": {"data": TWO, "maximise": "f1"},
             "positive": {"data": TWO, "costs": {"fp": 1, "fn": 9}, "positive": "ant"},
         },
-        "Tuned": {"rule": {"trials": 12, "rule": "one_se"}},
+        "Tuned": {"rule": {"trials": 12, "inner": 3, "rule": "one_se"}},
         "MostFrequentTagger": {"token": {"token": "mark"}, "min_count": {"min_count": 30.0}},
         "TunedClassifier": {
             "estimator": {"estimator": _model("NaiveBayes")}, "metric": {"metric": "log_loss", "trials": 6},
