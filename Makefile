@@ -74,6 +74,9 @@ browser: ## a browser for the tests that open pages, where system packages can b
 	apt-get install -y -qq --no-install-recommends chromium chromium-driver >/dev/null; } || \
 	echo "==> no browser could be installed: tests that need one are skipped"
 
+mutants: $(VENV)/tools-test ## small faults planted in a copy of the sources: which ones no test notices
+	@$(BIN)/python scripts/mutants.py $(ARGS)
+
 bench: $(VENV)/tools-test ## speed beside other libraries; those that are not installed are left out and named
 	@$(BIN)/python -m benchmarks $(ARGS)
 

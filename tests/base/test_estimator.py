@@ -330,3 +330,11 @@ def test_reordered_and_extra_columns_of_a_mixed_table_give_the_same_answers():
     with pytest.warns(DataWarning, match="W103.*ignored 1 column it was not trained on: 'd'"):
         other = model.predict_proba(frame.assign(d=1.0)[["d", "c", "b", "a"]])
     np.testing.assert_array_equal(other, model.predict_proba(frame))
+
+
+def test_matching_without_a_target_lists_models_of_rows():
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": ["x", "y", "x"]})
+    found = tilth.matching(frame)
+    assert {"KMeans", "HBOS", "PCA", "OneHot"} <= set(found["model"])
+    assert not {"NaiveBayes", "Ridge", "WordCounts", "PixelVectors"} & set(found["model"])
+    assert set(found["task"]) >= {"clustering", "anomaly", "transformation"}

@@ -135,7 +135,7 @@ def test_a_model_that_can_be_unsure_says_so(call, tmp_path):
     from tilth import ConformalClassifier
 
     iris = load("iris").frame
-    path = save(ConformalClassifier().fit(iris[::2], "species"), tmp_path / "m.tilth")
+    path = save(ConformalClassifier(random_state=7).fit(iris[::2], "species"), tmp_path / "m.tilth")
     iris[1::2].to_csv(tmp_path / "new.csv", index=False)
     _, out, _ = call("predict", path, "new.csv", "-q")
     found = pd.read_csv(io.StringIO(out), keep_default_na=False)
@@ -352,3 +352,52 @@ def test_ids_beside_answers_of_the_same_name(call, weather_model, weather_csv, t
     found = pd.read_csv(io.StringIO(out))
     assert list(found) == ["prediction (given)", "prediction (given 2)", "prediction"]
     assert found["prediction (given 2)"].tolist() == list(range(14))
+
+
+# ---------------------------------------------------------------------------------------------- models without a target
+
+
+def _iris_numbers(folder):
+    frame = load("iris").frame.drop(columns="species")
+    frame.to_csv(folder / "rows.csv", index=False)
+    return frame
+
+
+def test_a_detector_gives_label_score_and_p_value(call, tmp_path):
+    from tilth import HBOS
+    from tilth.parts.cuts import Conformal
+
+    frame = _iris_numbers(tmp_path)
+    for threshold, header in ((None, "prediction,score"), (Conformal(rate=0.1), "prediction,score,p-value")):
+        model = HBOS(threshold=threshold).fit(frame)
+        path = save(model, tmp_path / "odd.tilth")
+        code, out, _ = call("predict", path, tmp_path / "rows.csv", "-q")
+        assert code == Exit.OK
+        assert out.splitlines()[0] == header
+        found = pd.read_csv(io.StringIO(out))
+        assert found["prediction"].tolist() == model.predict(frame).tolist()
+        assert found["score"].to_numpy() == pytest.approx(model.anomaly_score(frame))
+
+
+def test_a_clusterer_gives_the_cluster_and_a_conversion_its_columns(call, tmp_path):
+    from tilth import PCA, KMeans
+
+    frame = _iris_numbers(tmp_path)
+    clusters = KMeans(n_clusters=3).fit(frame)
+    code, out, _ = call("predict", save(clusters, tmp_path / "k.tilth"), tmp_path / "rows.csv", "-q")
+    assert code == Exit.OK
+    assert pd.read_csv(io.StringIO(out))["prediction"].tolist() == clusters.predict(frame).tolist()
+    axes = PCA(n_components=2).fit(frame)
+    code, out, _ = call("predict", save(axes, tmp_path / "p.tilth"), tmp_path / "rows.csv", "-q")
+    assert code == Exit.OK
+    np.testing.assert_allclose(pd.read_csv(io.StringIO(out)), axes.transform(frame))
+
+
+def test_several_targets_have_a_column_each(call, tmp_path):
+    from tilth import LinearRegression
+
+    frame = _iris_numbers(tmp_path)
+    model = LinearRegression().fit(frame, ["petal_length", "petal_width"])
+    code, out, _ = call("predict", save(model, tmp_path / "m.tilth"), tmp_path / "rows.csv", "-q")
+    assert code == Exit.OK
+    assert out.splitlines()[0] == "prediction of petal_length,prediction of petal_width"

@@ -75,3 +75,16 @@ def test_a_file_of_numbers_with_odd_tokens_is_learned_as_numbers(call, tmp_path)
     code, _, err = call("run", str(tmp_path / "t.csv"), "-t", "y", *words, "--out", str(tmp_path / "out"))
     assert code == Exit.OK, err
     assert load(tmp_path / "out" / "model.tilth").schema_["price"].tokens == ("on request", "n.a.")
+
+
+def test_roles_are_given_with_kinds(call, tmp_path):
+    rows = [f"{i % 10},{i // 4},{1 + i % 2},{'yes' if i % 10 > 4 else 'no'}" for i in range(120)]
+    (tmp_path / "t.csv").write_text("\n".join(["x,household,w,y", *rows, ""]))
+    roles = ["--kinds", "household=group", "--kinds", "w=weight"]
+    words = ["--budget", "none", "--trials", 1, "--models", "CART", "--out", str(tmp_path / "out")]
+    code, _, err = call("run", str(tmp_path / "t.csv"), "-t", "y", *roles, *words)
+    assert code == Exit.OK, err
+    assert "rows of the same value stay together" in (tmp_path / "out" / "report.md").read_text()
+    schema = load(tmp_path / "out" / "model.tilth").schema_
+    assert [c.name for c in schema.features] == ["x"]
+    assert schema["w"].role == "weight"

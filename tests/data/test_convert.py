@@ -93,7 +93,7 @@ def test_every_policy_leaves_nothing_missing(policy: str) -> None:
 
 
 def test_missing_may_be_refused() -> None:
-    with pytest.raises(SchemaError, match="'age' has 1 missing values and the model was told missing='error'"):
+    with pytest.raises(SchemaError, match="'age' has 1 missing values, and the model has missing='error'"):
         plan(infer(FRAME), NUMBERS, missing="error")
 
 

@@ -133,3 +133,11 @@ def test_later_parts_bring_tokens_of_their_own() -> None:
     model.partial_fit({"price": prices(**{"on request": [1, 2]})}, y)
     assert model.schema_["price"].tokens == ("n.a.", "on request")
     assert model.schema_["price"].n_missing == 3
+
+
+def test_dates_in_text_are_no_odd_tokens() -> None:
+    frame = pd.DataFrame({"day": pd.date_range("2020-01-01", periods=40, freq="67D"), "y": np.arange(40) % 2})
+    model = NaiveBayes(kinds={"day": "date"}).fit(frame, "y")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict(pd.DataFrame({"day": ["2020-01-05", "2022-01-06"]}))

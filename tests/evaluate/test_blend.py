@@ -133,3 +133,14 @@ def test_without_probabilities_there_is_no_blend_of_classes():
     true = np.array([0, 1])
     with pytest.raises(ValueError, match="gave none"):
         blend_weights([Answers(true, true, classes=CLASSES[:2])] * 2)
+
+
+@pytest.mark.parametrize("make", [numbers, shares])
+def test_the_loss_of_a_blend_is_weighted(make):
+    times = np.random.default_rng(5).integers(0, 4, make(0)[0].n)
+    weights = np.array([0.5, 0.3, 0.2])
+    repeated = [a.rows(np.repeat(np.arange(a.n), times)) for a in make(0)]
+    weighed = make(0, weight=times.astype(float))
+    assert blend_loss(weighed, weights) == pytest.approx(blend_loss(repeated, weights))
+    assert blend_loss(weighed, weights) != pytest.approx(blend_loss(make(0), weights), rel=1e-4)
+    assert few_weights(weighed) == pytest.approx(few_weights(repeated), abs=1e-6)

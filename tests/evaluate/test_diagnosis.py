@@ -90,7 +90,7 @@ def test_advice_follows_the_diagnosis():
     assert all(w in text for w in ("more rows", "fewer features", "simpler model", "bagging"))
     assert high.more_rows_help is True
     fine = diagnose(near(0.91), near(0.89), metric=ACCURACY, baseline=FLAT, reference=near(0.9))
-    assert fine.advice.startswith("Nothing to cure")
+    assert fine.advice.startswith("Fit looks right")
 
 
 @pytest.mark.covers("BV-11", "BV-13", "PL-17")

@@ -114,3 +114,24 @@ def test_an_interval_tells_and_contains():
     assert 0.6 in interval
     assert 0.61 not in interval
     assert interval.to_dict()["method"] == "Wilson"
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_resampled_means_are_weighted_means(grouped):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 2)) + np.arange(60)[:, None] / 10
+    weight = np.where(np.arange(60) < 30, 5.0, 1.0)  # the low rows weigh five times as much
+    group = np.arange(60) // 2 if grouped else None
+    means = resampled_means(rows, weight, group, repeats=4000)
+    expected = np.average(rows, axis=0, weights=weight)
+    assert np.abs(means.mean(axis=0) - expected).max() < 0.08
+    assert np.abs(rows.mean(axis=0) - expected).min() > 0.5
+    plain = resampled_means(rows, None, group, repeats=50)
+    np.testing.assert_allclose(resampled_means(rows, np.full(60, 3.0), group, repeats=50), plain)
+    none = resampled_means(rows, (np.arange(60) < 30) * 1.0, group, repeats=50)
+    assert none.max() < rows[:30].max()
+
+
+def test_a_row_of_weight_zero_moves_no_resample():
+    rows = np.array([[1.0], [2.0], [1e9]])
+    assert np.nanmax(resampled_means(rows, np.array([1.0, 1.0, 0.0]), repeats=200)) <= 2.0

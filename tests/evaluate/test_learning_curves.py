@@ -1,4 +1,5 @@
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -374,3 +375,14 @@ def test_models_without_rounds_are_refused():
         iteration_curve(AdaBoostClassifier(), iris.frame, iris.target, rounds=[0])
     with pytest.raises(RuntimeError, match="failed on every split"):
         iteration_curve(AdaBoostClassifier(learning_rate=-1.0), iris.frame, iris.target, rounds=2)
+
+
+@pytest.mark.parametrize(("simple", "place"), [(2.9, 0), (3.1, 1)])
+def test_one_standard_error_of_two_splits_divides_by_one(simple, place):
+    """Errors 1 and 3: the standard error of their mean is 1, and 0.71 with the wrong divisor."""
+    x = np.arange(20.0)[:, None]
+    curve = complexity_curve(Ridge(), x, x[:, 0], parameter="alpha", values=[1.0, 2.0], folds=2, metric="MSE")
+    planted = replace(
+        curve, validation=np.array([[simple, simple], [1.0, 3.0]]), train=np.array([[9.0, 9.0], [0.0, 0.0]])
+    )
+    assert planted.one_standard_error == place

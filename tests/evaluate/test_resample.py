@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression as PeerLogistic
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -140,8 +141,11 @@ def test_weights_count_in_fit_and_score():
     weight = np.where(y == 1, 3.0, 1.0)
     found = run({"zero": ZeroRClassifier()}, x, y, sample_weight=weight, split=4)
     assert found.score("zero", ACCURACY).value == pytest.approx(0.75)
+    # A pipeline hands them to its steps: of what tells nothing the model learns the shares of the weights.
+    peer = run({"peer": make_pipeline(PeerLogistic())}, np.zeros((40, 1)), y, sample_weight=weight, split=4)
+    assert peer.score("peer", ACCURACY).value == pytest.approx(0.75)
     with pytest.raises(RuntimeError, match="takes no sample_weight"):
-        run({"peer": make_pipeline(PeerLogistic())}, x, y, sample_weight=weight, split=4)
+        run({"peer": make_pipeline(KNeighborsClassifier())}, x, y, sample_weight=weight, split=4)
 
 
 @pytest.mark.covers("EV-02")

@@ -170,3 +170,15 @@ def test_what_cannot_be_split_is_told(kwargs, match):
 def test_one_row_is_too_few():
     with pytest.raises(ValueError, match="at least 2 rows"):
         make_splits("k-fold", np.zeros(1))
+
+
+@pytest.mark.parametrize("split", ["k-fold", "holdout", "random", "bootstrap"])
+def test_the_seed_decides_which_groups_go_together(split):
+    groups = np.repeat(np.arange(24), 3)
+
+    def tested(seed):
+        parts = make_splits(split, np.arange(72) % 2, groups=groups, repeats=2, seed=seed)
+        return [sorted(set(groups[part.test])) for part in parts]
+
+    assert tested(0) == tested(0)
+    assert tested(0) != tested(1)

@@ -42,8 +42,8 @@ def test_confident_mistakes_and_surprises_by_hand():
     assert surprising["row"].tolist()[:3] == [3, 1, 2]
     assert surprising["surprise"].tolist()[0] == pytest.approx(-np.log(0.09))
     assert surprising["x"].tolist()[:2] == ["4", "2"]
-    assert "3 rows of 5 are wrong" in found.verdict()
-    assert "Most surprising: row 3, called a with 90% and is b" in found.verdict()
+    assert "3 of 5 rows are wrong" in found.verdict()
+    assert "Most surprising: row 3, predicted a with 90%, true class b" in found.verdict()
 
 
 def test_row_numbers_are_those_of_the_table():
@@ -139,7 +139,7 @@ def test_scores_and_bare_answers_are_taken_too():
     assert "gives no probabilities" in bare.note
     assert bare.frame("labels").empty
     right = wrong_rows(Answers(true, true, classes=CLASSES[:2]))
-    assert "0 rows of 4 are wrong" in right.verdict()
+    assert "0 of 4 rows are wrong" in right.verdict()
     assert right.frame().empty
 
 

@@ -18,6 +18,7 @@ from sklearn.linear_model import LogisticRegression
 import tilth
 from tilth._registry import STORED
 from tilth.base import Classifier, Estimator, Regressor
+from tilth.base.preparation import Preparation
 from tilth.data.chunks import chunks
 from tilth.data.convert import Plan
 from tilth.data.datasets import load as dataset
@@ -33,7 +34,6 @@ from tilth.lifecycle.state import check_state
 from tilth.lifecycle.values import field_types, is_value, value_class
 from tilth.models import prepare
 from tilth.models.catalogue import all_estimators
-from tilth.models.prepare.base import Preparation
 from tilth.models.prepare.images import PixelVectors
 from tilth.models.prepare.text import Converter, TextConverter
 from tilth.params import declared, param

@@ -40,7 +40,7 @@ def test_the_first_sentence_of_the_verdict_leads():
 
 def test_lights_are_words_and_not_colour_alone():
     page = to_html([Section("A", light="good"), Section("B", light="warn"), Section("C", light="bad")])
-    for word in ("(fine)", "(look at this)", "(settle this)"):
+    for word in ("(OK)", "(Check)", "(Action needed)"):
         assert page.count(word) >= 2  # In the contents and beside the title.
 
 

@@ -56,16 +56,16 @@ def nested():
 
 def test_parts_are_deeper_titles_and_lights_are_words():
     text = to_text(nested(), width=80)
-    assert "Outer [look at this]\n--------------------" in text
+    assert "Outer [Check]\n-------------" in text
     assert "Inner\n~~~~~" in text
-    assert "Innermost [settle this]\n......................." in text
-    assert "gain [fine]" in text
+    assert "Innermost [Action needed]\n........................." in text
+    assert "gain [OK]" in text
     titles = [line for line in to_markdown(nested()).split("\n") if line.startswith("#")]
     assert titles == [
         "# Report",
-        "## Outer \\[look at this\\]",
+        "## Outer \\[Check\\]",
         "### Inner",
-        "#### Innermost \\[settle this\\]",
+        "#### Innermost \\[Action needed\\]",
         "## Next",
     ]
     assert "+4.6" in to_markdown(nested())

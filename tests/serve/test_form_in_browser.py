@@ -40,7 +40,7 @@ def test_the_answer_follows_the_form(browser, running, tmp_path):
     with running(path, "-q") as (_, told):
         browser.get(told["url"])
         place = browser.find_element(By.ID, "answer")
-        assert "The answer stands here" in place.text
+        assert "The answer will appear here" in place.text
         browser.find_element(By.ID, "c0").send_keys("2")
         WebDriverWait(browser, 30).until(lambda _: "<i>small</i>" in place.text and "Take care" in place.text)
         Select(browser.find_element(By.ID, "c1")).select_by_value(HOSTILE)

@@ -279,3 +279,19 @@ def test_levels_are_taken_to_the_last_character_in_every_form(client_of):
     assert typed["probabilities"] == plain["probabilities"]
     assert plain["prediction"] == "yes"
     assert not typed.get("warnings")
+
+
+def test_detectors_and_clusterers_answer(client_of):
+    from tilth.parts.cuts import Conformal
+
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    odd = tilth.HBOS(threshold=Conformal(rate=0.1)).fit(X)
+    row = {"x0": 9.0, "x1": 0.0}
+    told = client_of(odd).post("/predict", row).json()
+    assert told["prediction"] == -1
+    assert told["scores"] == pytest.approx(float(odd.anomaly_score([[9.0, 0.0]])[0]))
+    assert told["p_value"] == pytest.approx(float(odd.p_values([[9.0, 0.0]])[0]))
+    clusters = tilth.KMeans(n_clusters=2).fit(X)
+    client = client_of(clusters)
+    assert client.post("/predict", row).json()["prediction"] == int(clusters.predict([[9.0, 0.0]])[0])
+    assert client.get("/openapi.json").status == 200

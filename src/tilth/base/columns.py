@@ -177,8 +177,8 @@ def take_rows(raw: RawTable, index: NDArray[Any]) -> RawTable:
 def schema_of_part(raw: RawTable, known: Schema) -> Schema:
     """What a later part of the data adds to a schema: levels and ranges; kinds and roles stay as first decided."""
     told = {
-        c.name: "aside"
-        if c.role == "aside"
+        c.name: c.role
+        if c.role != "feature"
         else "date"
         if c.expand_date
         else "numeric"
@@ -188,7 +188,7 @@ def schema_of_part(raw: RawTable, known: Schema) -> Schema:
     }
     part = infer(raw, told)
     columns = tuple(
-        dataclasses.replace(p, kind=k.kind if k.role == "aside" else Kind(k.kind.name, p.kind.levels), role=k.role)
+        dataclasses.replace(p, kind=k.kind if k.role != "feature" else Kind(k.kind.name, p.kind.levels), role=k.role)
         for p, k in zip(part.columns, known.columns, strict=True)
     )
     return dataclasses.replace(part, columns=columns)

@@ -22,12 +22,19 @@ Concept = Literal[
 
 @dataclass(frozen=True)
 class Traits:
-    """Where a model stands in the taxonomy of the field."""
+    """Where a model stands in the taxonomy of the field.
+
+    ``linear``: its score is a weighted sum of the inputs (numbers, or codes of levels), so that its boundary is a
+    plane. ``linear_in_weights``: a weighted sum of functions of the inputs, such as powers, is enough.
+    ``probabilistic``: with its usual settings it gives probabilities or distributions (``predict_proba``,
+    ``predict_distribution``, marginals of a sequence).
+    """
 
     concept: Concept
     supervision: Supervision = "supervised"
     parametric: bool = True
     linear: bool = False
+    linear_in_weights: bool = False
     generative: bool = False
     lazy: bool = False
     probabilistic: bool = False
@@ -37,11 +44,11 @@ class Traits:
             self.supervision if self.supervision != "none" else "no learning of a target",
             self.concept,
             "parametric" if self.parametric else "non-parametric",
-            "linear" if self.linear else "non-linear",
-            "generative" if self.generative else "discriminative",
-            "lazy" if self.lazy else "eager",
-            "probabilistic" if self.probabilistic else "not probabilistic",
         ]
+        if self.concept in ("classification", "regression", "sequence"):  # of conversions and clusters neither is said
+            curved = "linear in its weights" if self.linear_in_weights else "non-linear"
+            words += ["linear" if self.linear else curved, "generative" if self.generative else "discriminative"]
+        words += ["lazy" if self.lazy else "eager", "probabilistic" if self.probabilistic else "not probabilistic"]
         return ", ".join(words)
 
 

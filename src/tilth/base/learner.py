@@ -23,8 +23,9 @@ from tilth.base.columns import align, schema_of_part, settle
 from tilth.base.on_tables import OnTables
 from tilth.base.passes import Passes
 from tilth.base.target import Target, check_weight, one_dimensional
-from tilth.base.training import TargetNeed, Training
+from tilth.base.training import TargetNeed, Training, weight_of
 from tilth.base.whole import whole_or_nothing
+from tilth.data.infer import of_role
 from tilth.data.reading import is_sparse
 from tilth.data.table import Table
 from tilth.params import check_params, declared
@@ -147,7 +148,7 @@ class Learner(OnTables):
         """What was passed to ``fit``, read and checked."""
         return Training.read(
             X, y, sample_weight, type(self).__name__, need=self.target_need, or_matrix=self.multi_output,
-            or_sets=self.multi_label, side=side,
+            or_sets=self.multi_label, side=side, kinds=self.kinds,
         )  # fmt: skip
 
     def _begin_training(self, training: Training, classes: Any = None) -> None:
@@ -217,6 +218,8 @@ class Learner(OnTables):
         check_params(self)
         owner = type(self).__name__
         chunks = self._source(chunks)
+        if chunks.target is None and chunks.y is None and (name := of_role(self.kinds, "target", owner)) is not None:
+            chunks = dataclasses.replace(chunks, target=name)
         overview = chunks.overview()
         schema = overview.schema(self.kinds)
         self._meet_labels(overview)
@@ -224,7 +227,8 @@ class Learner(OnTables):
         first = next(iter(chunks), None)
         if first is None:
             raise ValueError(f"Found array with 0 sample(s) while a minimum of 1 is required by {owner}.")
-        weight = check_weight(first.weight, first.table.n_rows, owner, is_part=True)
+        weight = weight_of(first.table, first.weight, self.kinds, owner)
+        weight = check_weight(weight, first.table.n_rows, owner, is_part=True)
         self.plan_, table = self._plan(schema).fit(align(first.table, schema, owner).typed(schema), weight)
         self._require_columns(table)
         passes = Passes(chunks, self._of_chunk, backend, workers, f"{owner}: reading rows")
@@ -257,7 +261,7 @@ class Learner(OnTables):
         if self.target_need != "none" and (chunk.target is not None or self.target_need == "needed"):
             values = one_dimensional(chunk.target, n, owner, or_matrix=self.multi_output, or_sets=self.multi_label)
             codes = self._encode_target(values, getattr(self, "classes_", None))
-        weight = check_weight(chunk.weight, n, owner, is_part=True)
+        weight = check_weight(weight_of(chunk.table, chunk.weight, self.kinds, owner), n, owner, is_part=True)
         if weight is not None and (weight == 0).any():
             keep = np.flatnonzero(weight)
             table, codes, weight = table.rows(keep), None if codes is None else codes[keep], weight[keep]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -12,7 +13,7 @@ from tilth.base.columns import Remark, align, examine, remarks_frame, require_ro
 from tilth.base.declare import Explanation, cell_text
 from tilth.base.estimator import Estimator
 from tilth.base.target import TargetName
-from tilth.data.convert import Plan, plan
+from tilth.data.convert import Accepts, Plan, plan
 from tilth.data.infer import infer
 from tilth.data.reading import is_sparse, read
 from tilth.data.schema import Schema
@@ -84,11 +85,16 @@ class OnTables(Estimator):
         """The conversions for this model; a model with conversions of its own extends it."""
         return plan(
             schema,
-            self.accepts,
+            self._wants(),
             mismatch=cast(Any, self.mismatch),
             missing=cast(Any, self.missing),
             owner=type(self).__name__,
         )
+
+    def _wants(self) -> Accepts:
+        """What the plan leads to: what the class accepts, scaled where a parameter ``scale`` says so."""
+        scaled = self.accepts.scaled or getattr(self, "scale", None) == "standard"
+        return dataclasses.replace(self.accepts, scaled=scaled)
 
     def _set_schema(self, schema: Schema, target_name: TargetName) -> None:
         self.schema_ = schema
@@ -105,6 +111,11 @@ class OnTables(Estimator):
             raise TypeError(
                 f"Sparse data was passed, but {owner} takes dense tables only; use X.toarray(), or a model that "
                 "takes sparse matrices (tilth.capabilities('sparse'))."
+            )
+        if self._wants().scaled:
+            raise TypeError(
+                f"{owner}: numbers of mean 0 would make a sparse matrix dense; use X.toarray(), or set "
+                "scale='none' and divide the columns by their deviation first."
             )
         data = raw.matrix.data
         if data.size and not np.isfinite(data).all():

@@ -46,7 +46,7 @@ class Contest(Result):
         for name in board.ranking[1:]:
             gain = board.resampling.difference(name, best, m, board.level)
             tie = gain.low <= 0 <= gain.high
-            said.append(f"{name} less {best}: {signed(gain)}, {'a tie' if tie else 'which is worse'}.")
+            said.append(f"{name} minus {best}: {signed(gain)}, {'a tie' if tie else 'worse'}.")
         return " ".join(said)
 
     def frame(self) -> pd.DataFrame:

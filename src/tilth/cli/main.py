@@ -32,7 +32,7 @@ COMMANDS = {
     "profile": ("profile", "What is wrong with a table: missing values, disguises, outliers, copies, leaks."),
     "models": ("models", "Which models there are, and which of them fit a table."),
     "datasets": ("models", "The bundled tables."),
-    "show": ("show", "What a model file holds, and in what a second one differs."),
+    "show": ("show", "Show a model file, or compare two."),
     "serve": ("serve", "Answer over HTTP: predictions, a form in the browser, the schema."),
     "doctor": ("doctor", "Is the installation sound? Versions, compiled core, extras, and a proof on bundled data."),
 }

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from tilth.lifecycle.source import Source
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-_KIND_WORDS = ("numeric", "nominal", "ordinal", "date", "aside", "ignore", "drop")
 
 target_option = click.option("-t", "--target", help="Column to predict; a bundled table knows its own.")
 seed_option = click.option(
@@ -28,8 +27,9 @@ quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress on 
 #: The entry point looks for it among the arguments.
 debug_option = click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
 kinds_option = click.option(
-    "--kinds", multiple=True, metavar="COLUMN=KIND", help="Kind of a column, or its levels: 'size=small<mid<large'."
-)
+    "--kinds", multiple=True, metavar="COLUMN=KIND",
+    help="Kind of a column, its levels ('size=small<mid<large'), or its role: group, weight, user, aside ...",
+)  # fmt: skip
 
 
 def examples(*lines: str) -> str:
@@ -43,17 +43,20 @@ def parse_kinds(given: Sequence[str]) -> dict[str, Any]:
     >>> parse_kinds(["zip=nominal", "size=small<mid<large"])
     {'zip': 'nominal', 'size': ['small', 'mid', 'large']}
     """
+    from tilth.data.schema import NOT_LEARNED
+
+    words = ("numeric", "nominal", "ordinal", "date", *NOT_LEARNED)
     kinds: dict[str, Any] = {}
     for text in given:
         name, sign, word = text.rpartition("=")
-        if sign and name and word in _KIND_WORDS:
+        if sign and name and word in (*words, "ignore", "drop"):
             kinds[name] = word
             continue
         name, sign, word = text.partition("=")
         levels = [level.strip() for level in word.split("<")]
         if not (sign and name and len(levels) > 1 and all(levels)):
             raise click.BadParameter(
-                f"{text!r} is neither column=kind (one of {', '.join(_KIND_WORDS[:5])}) nor column=low<mid<high.",
+                f"{text!r} is neither column=kind (one of {', '.join(words)}) nor column=low<mid<high.",
                 param_hint="--kinds",
             )
         kinds[name] = levels

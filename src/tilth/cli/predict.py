@@ -120,13 +120,14 @@ class Answerer:
 
         kind = type(model).__name__
         offered = says(model)
-        if "prediction" not in offered:
-            raise click.UsageError(f"{name} holds a {kind}, which does not predict.")
+        if not {"prediction", "transformed"} & set(offered):
+            raise click.UsageError(f"{name} holds a {kind}, which has no answer for new rows.")
         if proba and "probabilities" not in offered:
             raise click.UsageError(f"{name} holds a {kind}, which gives no probabilities: no --proba.")
         self.model, self.explain = model, explain
         classes = hasattr(model, "classes_")
-        left_out = {"transformed", "probabilities" if not proba else "", "scores" if classes else ""}
+        left_out = {"probabilities" if not proba else "", "scores" if classes else ""}
+        left_out |= {"transformed"} if "prediction" in offered else set()
         self.need = [n for n in offered if n not in left_out]
         self._background: pd.DataFrame | None = None
 
@@ -148,9 +149,13 @@ class Answerer:
     def answers(self, rows: pd.DataFrame) -> pd.DataFrame:
         """One line per row: the prediction, and what else was asked for or can be said."""
 
+        import pandas as pd
+
         from tilth.base.answers import answers
 
         outputs = answers(self.model, rows, self.need)
+        if outputs.transformed is not None:
+            return pd.DataFrame(outputs.transformed).reset_index(drop=True)
         out = _columns_of(outputs.prediction, getattr(self.model, "target_", None))
         if outputs.probabilities is not None:
             for place, label in enumerate(self.model.classes_.tolist()):

@@ -79,7 +79,7 @@ def _budget(_: click.Context, __: click.Parameter, given: str | None) -> str | N
 @kinds_option
 @click.option("--task", type=click.Choice(["classification", "regression"]), help="Instead of deciding by the target.")
 @click.option("--metric", help="The measure that ranks the models [default: accuracy, RMSE].")
-@click.option("--positive", metavar="CLASS", help="The class that yes means [default: the rarer of two].")
+@click.option("--positive", metavar="CLASS", help="The positive class [default: the rarer of two].")
 @click.option("--cost", "costs", callback=_costs, metavar="fp=1,fn=5", help="What a false alarm and a miss cost.")
 @click.option("--sensitive", multiple=True, callback=_list, metavar="COLUMNS",
               help="Columns whose groups are compared; not learned from.")  # fmt: skip

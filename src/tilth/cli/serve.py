@@ -25,7 +25,9 @@ from tilth.cli.options import debug_option, examples, model_file, print_json, qu
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="Port; 0 takes a free one."
 )
-@click.option("--token", metavar="TOKEN", help="What clients must show; other users can see it: better a file.")
+@click.option(
+    "--token", metavar="TOKEN", help="Token clients must send; visible in process lists, prefer --token-file."
+)
 @click.option("--token-file", type=click.Path(path_type=Path), help="File that holds the token; or set TILTH_TOKEN.")
 @click.option("--allow-host", multiple=True, metavar="NAME", help="A further name that requests may ask for.")
 @click.option("--max-rows", type=click.IntRange(min=1), default=10_000, show_default=True, help="Rows of a request.")

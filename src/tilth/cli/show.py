@@ -30,7 +30,7 @@ _NOT_COMPARED = ("file", "bytes", "arrays", "fitted")
 @json_option
 @debug_option
 def show(model: str, other: str | None, as_json: bool) -> None:
-    """What a model file holds, and in what a second one differs.
+    """Show a model file, or compare two.
 
     Class, target, columns, parameters; where the file has them, the card of the model, its score and the rows it was
     trained on.
@@ -88,7 +88,7 @@ def differences(one: Any, other: Any, place: str = "") -> list[dict[str, str]]:
     """Where two descriptions differ: the place, and what each says there.
 
     >>> differences({"a": 1, "b": [1, 2]}, {"a": 1, "b": [1, 3], "c": None})
-    [{'place': 'b[1]', 'here': '2', 'there': '3'}, {'place': 'c', 'here': '(not there)', 'there': 'None'}]
+    [{'place': 'b[1]', 'here': '2', 'there': '3'}, {'place': 'c', 'here': '(absent)', 'there': 'None'}]
     """
     if isinstance(one, dict) and isinstance(other, dict):
         found = []
@@ -105,7 +105,7 @@ def differences(one: Any, other: Any, place: str = "") -> list[dict[str, str]]:
 
 class _Nothing:
     def __repr__(self) -> str:
-        return "(not there)"
+        return "(absent)"
 
 
 _NOTHING = _Nothing()

@@ -6,12 +6,17 @@ An all-numeric table with nothing missing has an empty plan for every model that
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
+from tilth.data.number_steps import Standardise
 from tilth.data.schema import ColumnSpec, Schema, table_text
 from tilth.data.steps import (
+    NUMERIC,
     Bins,
     Drop,
     FittedStep,
@@ -23,7 +28,7 @@ from tilth.data.steps import (
     RankScores,
     Step,
 )
-from tilth.data.table import Table
+from tilth.data.table import Column, Table
 from tilth.data.weighted import Weight
 from tilth.errors import SchemaError
 from tilth.params import stored
@@ -37,7 +42,8 @@ MissingPolicy = Literal["auto", "ready", "mean", "median", "mode", "own", "error
 class Accepts:
     """What a model can take as it stands; everything else is converted, dropped or refused, as the user says.
 
-    ``nonnegative`` asks for numbers >= 0 (counts), ``sparse`` for scipy sparse matrices besides tables.
+    ``nonnegative`` asks for numbers >= 0 (counts), ``sparse`` for scipy sparse matrices besides tables, ``scaled`` for
+    numbers of mean 0 and deviation 1, so that distances and penalties weigh all of them alike.
     """
 
     numeric: bool = True
@@ -46,6 +52,7 @@ class Accepts:
     missing: bool = False
     sparse: bool = False
     nonnegative: bool = False
+    scaled: bool = False
 
     def kind(self, name: str) -> bool:
         """Whether a kind is taken as it stands."""
@@ -53,7 +60,7 @@ class Accepts:
 
     def __str__(self) -> str:
         words = [k for k in ("numeric", "ordinal", "nominal", "missing", "sparse") if getattr(self, k)]
-        return " ".join(words) + (" (not negative)" if self.nonnegative else "")
+        return " ".join(words) + " (not negative)" * self.nonnegative + " (scaled)" * self.scaled
 
 
 @stored
@@ -96,6 +103,17 @@ class Plan:
                 source |= {new: source.get(name, name) for new in made}
         return source
 
+    def in_user_units(self, names: Sequence[str], values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Numbers as the model sees them, a column per name, in the units of the table: scaling is undone."""
+        back = np.array(values, dtype=np.float64)
+        places = {name: j for j, name in enumerate(names)}
+        for step in reversed(self.steps):
+            for name, state in zip(step.inputs, step.states, strict=True) if isinstance(step.step, Standardise) else ():
+                if name in places:
+                    column = Column(name, NUMERIC, back[:, places[name]])
+                    back[:, places[name]] = step.step.invert(column, state)[0].values
+        return back
+
     def __str__(self) -> str:
         if not self.schema.columns:
             owner = self.owner or "the model"
@@ -107,8 +125,9 @@ class Plan:
                 steps.setdefault(name, []).append((step, place))
         for spec in self.schema.columns:
             done = steps.get(spec.typed_names[0], [])
-            if spec.role == "aside":
-                rows.append((spec.name, spec.kind.name, "set aside", spec.reason))
+            if spec.role != "feature":
+                use = "set aside" if spec.role == "aside" else spec.role
+                rows.append((spec.name, spec.kind.name, use, spec.reason))
                 continue
             verbs = ", then ".join(s.step.verb for s, _ in done) or "as it is"
             rows.append((spec.name, spec.kind.name, verbs, _details(spec, done)))
@@ -222,6 +241,8 @@ def _steps_for(
         out.append(FittedStep(step, names, reason=f"{kind} is not taken by {owner}"))
         if isinstance(step, Bins) and target == "nominal":
             out.append(FittedStep(ForgetOrder(), names))
+    if accepts.scaled and target == "numeric" and spec.kind.name != "nominal":  # 0 and 1 of a level are a scale
+        out.append(FittedStep(Standardise(), names, reason=f"{owner} weighs all numbers alike"))
     return out
 
 
@@ -243,9 +264,7 @@ def _missing_step(
     spec: ColumnSpec, kind: str, target: str, accepts: Accepts, missing: MissingPolicy, owner: str
 ) -> Step | None:
     if missing == "error":
-        raise SchemaError(
-            f"Column {spec.name!r} has {spec.n_missing} missing values and {owner} was told missing='error'."
-        )
+        raise SchemaError(f"Column {spec.name!r} has {spec.n_missing} missing values, and {owner} has missing='error'.")
     if missing in ("auto", "ready"):
         if accepts.missing:
             return None

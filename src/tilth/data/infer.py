@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,12 @@ from tilth import _core
 from tilth.data.kinds import Kind, Level, level_key, nominal, plain_level, sort_levels
 from tilth.data.numbers import is_missing_token, not_numbers, parse_number, tokens_text
 from tilth.data.reading import read
-from tilth.data.schema import ColumnSpec, Form, Role, Schema
+from tilth.data.schema import NOT_LEARNED, ColumnSpec, Form, Role, Schema
 from tilth.data.table import SPAN_LIMIT, RawColumn, RawTable
 from tilth.errors import SchemaError
 
+#: How a plan speaks of roles that are not simply "the ... of each row".
+ROLE_WORDS = {"sensitive": "a sensitive attribute", "target": "a target"}
 Override = str | Kind | Sequence[Level]
 Kinds = Mapping[str, Override] | str | None
 
@@ -449,11 +451,12 @@ def infer(X: Any, kinds: Kinds = None) -> Schema:
     ----------
     X : any table, see :func:`tilth.data.reading.read`.
     kinds : ``{"zip": "nominal", "grade": ["low", "mid", "high"], "when": "date", "note": "aside"}``, or one word
-        for all columns. A list of levels makes the column ordinal, in that order.
+        for all columns. A list of levels makes the column ordinal, in that order. A role instead of a kind (target,
+        user, item, sequence, time, group, weight, sensitive) keeps the column out of models and says what it is for.
 
     >>> print(infer({"age": [31, 47], "size": ["small", "large"]}, kinds={"size": ["small", "large"]}))
       age   numeric  whole numbers
-      size  ordinal  as told: small < large
+      size  ordinal  stated: small < large
     """
     table = read(X)
     if table.is_sparse:
@@ -461,6 +464,16 @@ def infer(X: Any, kinds: Kinds = None) -> Schema:
             raise SchemaError("A sparse matrix has numeric columns only; kinds does not apply to it.")
         return Schema((), named=False, width=table.width)
     return decide(summarise(table, listing_wanted(table.names, kinds)), table.named, kinds)
+
+
+def of_role(kinds: Kinds, role: Role, owner: str) -> str | None:
+    """The column to which ``kinds`` gives a role that only one column can have; None where there is none."""
+    names = [n for n, word in kinds.items() if word == role] if isinstance(kinds, Mapping) else []
+    if len(names) > 1:
+        raise SchemaError(
+            f"{owner}: kinds gives the role {role!r} to {len(names)} columns ({', '.join(names)}); name one."
+        )
+    return names[0] if names else None
 
 
 def listing_wanted(names: Sequence[str], kinds: Kinds) -> list[str]:
@@ -472,7 +485,7 @@ def decide(summaries: Sequence[Summary], named: bool, kinds: Kinds = None) -> Sc
     """The schema for summarised columns."""
     names = [s.name for s in summaries]
     if isinstance(kinds, Mapping):
-        for unknown in [k for k in kinds if k not in names]:
+        for unknown in [k for k, word in kinds.items() if k not in names and word != "target"]:
             near = get_close_matches(str(unknown), names, 1)
             hint = f"; did you mean {near[0]!r}?" if near else f"; the columns are {', '.join(map(repr, names[:12]))}."
             raise SchemaError(f"kinds names a column {unknown!r} that is not in the table{hint}")
@@ -510,14 +523,16 @@ def _word(override: Override | None) -> str | None:
 def _told(s: Summary, override: Override) -> Decision:
     """The user's word for one column, checked against what is in it."""
     word = _word(override)
-    if word in ("aside", "ignore", "drop"):
-        return Decision(Kind("numeric") if s.form != "text" else nominal(), "as told: left out", "aside")
+    if word in ("ignore", "drop", *NOT_LEARNED):
+        role = cast(Role, word if word in NOT_LEARNED else "aside")
+        use = "left out" if role == "aside" else f"{ROLE_WORDS.get(role, f'the {role} of each row')}, not learned from"
+        return Decision(Kind("numeric") if s.form != "text" else nominal(), f"stated: {use}", role)
     if word == "date":
         if s.form != "date":
             raise SchemaError(
                 f"Column {s.name!r} is said to hold dates but holds {s.form}; use pandas.to_datetime first."
             )
-        return Decision(Kind("numeric"), "as told: expanded into year, month, day, weekday, days", expand_date=True)
+        return Decision(Kind("numeric"), "stated: date, as year, month, day, weekday, days", expand_date=True)
     if word == "numeric":
         tokens = not_numbers(s.levels) if s.form in ("text", "level") else {}
         odd = {v: n for v, n in tokens.items() if not is_missing_token(v)}
@@ -525,11 +540,11 @@ def _told(s: Summary, override: Override) -> Decision:
             raise SchemaError(
                 f"Column {s.name!r} is said to be numeric, but {next(iter(odd))!r} does not read as a number."
             )
-        return Decision(Kind("numeric"), "as told" + (f"; {tokens_text(tokens)}" if tokens else ""), tokens=tokens)
+        return Decision(Kind("numeric"), "stated" + (f"; {tokens_text(tokens)}" if tokens else ""), tokens=tokens)
     if word not in ("nominal", "ordinal"):
         raise SchemaError(
-            f"kinds[{s.name!r}] must be 'numeric', 'nominal', 'ordinal', 'date', 'aside' or a list of levels; "
-            f"got {override!r}."
+            f"kinds[{s.name!r}] must be 'numeric', 'nominal', 'ordinal', 'date', 'aside' or a list of levels, "
+            f"or a role ({', '.join(NOT_LEARNED[1:])}); got {override!r}."
         )
     present = _levels_present(s)
     given = override.levels if isinstance(override, Kind) else () if isinstance(override, str) else tuple(override)
@@ -544,20 +559,20 @@ def _told(s: Summary, override: Override) -> Decision:
                 f"kinds[{s.name!r}] = {list(given)} does not list."
             )
         joiner = " < " if word == "ordinal" else ", "
-        return Decision(Kind(word, tuple(map(plain_level, given))), "as told: " + joiner.join(map(str, given[:6])))  # type: ignore[arg-type]
+        return Decision(Kind(word, tuple(map(plain_level, given))), "stated: " + joiner.join(map(str, given[:6])))  # type: ignore[arg-type]
     if word == "nominal":
-        return Decision(Kind("nominal", tuple(sort_levels(present))), "as told")
+        return Decision(Kind("nominal", tuple(sort_levels(present))), "stated")
     return _told_ordinal(s, present)
 
 
 def _told_ordinal(s: Summary, present: list[Level]) -> Decision:
     """Ordinal without a stated order: numbers have one, and so have scales and intervals; other words do not."""
     if s.ordered or all(not isinstance(v, str) for v in present):
-        return Decision(Kind("ordinal", tuple(present if s.ordered else sort_levels(present))), "as told, by value")
+        return Decision(Kind("ordinal", tuple(present if s.ordered else sort_levels(present))), "stated, by value")
     for rule in (rule_scale, rule_intervals):
         found = rule(s, True)
         if found:
-            return replace(found, reason="as told; " + found.reason)
+            return replace(found, reason="stated; " + found.reason)
     raise SchemaError(
         f"Column {s.name!r} is said to be ordinal, but the order of its levels is not known; give them from lowest "
         f"to highest: kinds={{{s.name!r}: {sort_levels(present)[:6]}}}."

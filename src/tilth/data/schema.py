@@ -6,7 +6,7 @@ import dataclasses
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,10 @@ from tilth.words import listed
 if TYPE_CHECKING:
     import pandas as pd
 
-Role = Literal["feature", "aside"]
+#: What a column is for. Models learn from features alone; whoever needs a group, a weight or a user finds it by role.
+Role = Literal["feature", "aside", "target", "user", "item", "sequence", "time", "group", "weight", "sensitive"]
+#: The roles under which a column is never learned from.
+NOT_LEARNED: tuple[str, ...] = get_args(Role)[1:]
 Form = Literal["number", "integer", "boolean", "text", "level", "date"]
 DATE_PARTS = ("year", "month", "day", "weekday", "days")
 
@@ -29,9 +32,10 @@ DATE_PARTS = ("year", "month", "day", "weekday", "days")
 class ColumnSpec:
     """One column: its kind and why, and what was seen of it.
 
-    ``form`` is how the column was stored, ``role`` is ``"aside"`` for a column no model should use (an identifier),
-    ``low`` and ``high`` the observed range of a numeric column, ``n_missing`` of ``n_rows`` cells were empty, and
-    ``tokens`` are the texts that stood for a missing number.
+    ``form`` is how the column was stored, ``role`` what it is for: ``"feature"``, ``"aside"`` for a column no model
+    should use (an identifier), or one of target, user, item, sequence, time, group, weight, sensitive; ``low`` and
+    ``high`` the observed range of a numeric column, ``n_missing`` of ``n_rows`` cells were empty, and ``tokens`` are
+    the texts that stood for a missing number.
     """
 
     name: str
@@ -97,8 +101,8 @@ class Schema:
         """
         told: dict[str, Any] = {}
         for spec in self.columns:
-            if spec.role == "aside":
-                told[spec.name] = "aside"
+            if spec.role != "feature":
+                told[spec.name] = spec.role
             elif spec.expand_date:
                 told[spec.name] = "date"
             elif spec.form != "date":  # a date nobody spoke of is for the model to refuse
@@ -166,7 +170,7 @@ class Schema:
 
     def __str__(self) -> str:
         rows: list[tuple[str, ...]] = [
-            (c.name, c.kind.name if c.role == "feature" else "aside", c.reason) for c in self.columns
+            (c.name, c.kind.name if c.role == "feature" else c.role, c.reason) for c in self.columns
         ]
         return table_text(rows) if rows else f"{self.width} numeric columns of a sparse matrix"
 

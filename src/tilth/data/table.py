@@ -246,7 +246,7 @@ class RawColumn:
 
     def odd_tokens(self, spec: ColumnSpec) -> dict[str, int]:
         """Texts where ``spec`` has numbers that are neither numbers nor known to stand for none, with their counts."""
-        if spec.kind.name != "numeric" or self.form not in ("text", "level"):
+        if spec.kind.name != "numeric" or spec.form == "date" or self.form not in ("text", "level"):
             return {}
         odd = [i for i, v in enumerate(self.levels) if parse_number(v) is None and str(v) not in spec.tokens]
         cells = np.bincount(self.values[np.isin(self.values, odd)], minlength=len(self.levels)) if odd else ()

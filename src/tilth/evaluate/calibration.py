@@ -84,19 +84,20 @@ class Calibration(Result):
 
     def verdict(self) -> str:
         """The verdict in words."""
-        told = f"expected calibration error {self.ece_debiased} without chance, {self.ece.value:.3f} with it"
+        points = 100 * self.ece_debiased.value
+        size = f"off by {points:.1f} points on average (calibration error {self.ece_debiased})"
         if self.kind == "not tested":
-            return f"No test: {told}; tests are for independent rows of equal weight."
+            return f"No test, which needs independent rows of equal weight. Probabilities are {size}."
         if self.kind == "calibrated":
-            return f"No evidence against these probabilities in {self.n} rows (p = {self.p_value:.2g}); {told}."
+            return f"No evidence against these probabilities in {self.n:,} rows (p = {self.p_value:.2g}): {size}."
         words = {
             "too high": "Probabilities are too high",
             "too low": "Probabilities are too low",
             "overconfident": "The model is overconfident: probabilities are too near to 0 and 1",
             "underconfident": "The model is underconfident: probabilities are too near to the middle",
-            "off": "Probabilities do not come true",
+            "off": "Probabilities do not match the frequencies",
         }[self.kind]
-        return f"{words} (p = {self.p_value:.2g}, {self.n} rows); {told}."
+        return f"{words}: {size}; p = {self.p_value:.2g}, {self.n:,} rows."
 
     @property
     def advice(self) -> str:

@@ -128,9 +128,9 @@ class Comparison(Scores):
         found = {n: self.resampling.difference(n, self.best, self.main, self.level) for n in self.ranking[1:]}
         shown = [digits(*three) for three in board[[name, "low", "high"]].to_numpy(dtype=np.float64)]
         board["interval"] = [f"{low} to {high}" for _, low, high in shown]
-        board["less the best"] = ["", *(signed(found[n]) for n in self.ranking[1:])]
+        board["difference to best"] = ["", *(signed(found[n]) for n in self.ranking[1:])]
         board[name] = [value for value, _, _ in shown]
-        return board[["place", "model", name, "interval", "less the best", "verdict"]]
+        return board[["place", "model", name, "interval", "difference to best", "verdict"]]
 
     def verdict(self) -> str:
         """Which model to take, and whether it beats the baseline, in words."""

@@ -47,7 +47,7 @@ REMEDIES: Mapping[str, tuple[str, ...]] = {
         "Use a simpler model: a lower degree or depth, more penalty, an earlier stop.",
         "Average many models (bagging, a random forest).",
     ),
-    "fine": ("Nothing to cure. Whether more rows would still help is what the learning curve says.",),
+    "fine": ("Fit looks right. See the learning curve for the value of more rows.",),
     "unclear": ("Name a level that can be reached (reference=), or try a richer model on the same splits.",),
 }
 
@@ -129,7 +129,7 @@ class Diagnosis(Result):
         said = {"underfit": "Underfit (high bias)", "overfit": "Overfit (high variance)", "fine": "Fine",
                 "unclear": "Unclear"}[self.state]  # fmt: skip
         also = {"underfit": "; high variance too", "overfit": "; high bias too"}.get(self.state, "")
-        numbers = f"{self.metric.name} {readable(self.train.value)} on seen rows, {self.validation} on others"
+        numbers = f"{self.metric.name} {readable(self.train.value)} on training rows, {self.validation} on new ones"
         if np.isfinite(self.baseline):
             numbers += f", Zero-R {readable(self.baseline)}"
         if np.isfinite(self.reference):
@@ -234,18 +234,18 @@ def diagnose(
 def _because(state: State, lost: float, missed: float, left: float, compared: bool, name: str) -> str:
     name = name or "the reference"
     if state == "overfit":
-        return f"{percent(min(lost, 1.0))} of what it gains on rows it has seen is lost on others"
+        return f"{percent(min(lost, 1.0))} of its gain on training rows is lost on new rows"
     if state == "underfit":
         if not compared:
-            return "it does no better than Zero-R even on rows it has seen"
-        return f"even on rows it has seen it misses {percent(min(missed, 1.0))} of the way from Zero-R to {name}"
+            return "it does no better than the baseline even on training rows"
+        return f"even on training rows it misses {percent(min(missed, 1.0))} of the way from the baseline to {name}"
     if state == "fine":
-        return "the scores of seen and other rows are close" + (f", and {name} is not far better" if compared else "")
+        return "training and validation scores are close" + (f", and {name} is not far better" if compared else "")
     if compared:
-        return "neither it nor the reference gets far from Zero-R: the columns may say little about the target"
+        return "neither it nor the reference clearly beats the baseline: the columns may say little about the target"
     if np.isnan(left):
         return "there is no large gap, and nothing to compare the level with"
-    return f"{percent(left)} of the error of Zero-R is left on seen rows, which may be bias or noise"
+    return f"{percent(left)} of the baseline's error remains on training rows, which may be bias or noise"
 
 
 def surely_above(a: Floats, b: Floats, ratio: float) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -9,14 +10,17 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tilth.base import Classifier, Estimator, Regressor, SequenceModel
+from tilth.base import Estimator, SequenceModel
 from tilth.base.columns import take_rows
+from tilth.base.foreign import task_of_model
 from tilth.base.target import TargetName, check_weight, encode_labels, numbers_of, one_dimensional, split_target
-from tilth.data.infer import Kinds, infer
+from tilth.base.training import weight_of
+from tilth.data.infer import Kinds, infer, of_role
 from tilth.data.reading import read
+from tilth.data.schema import NOT_LEARNED, Role
 from tilth.data.sequences import Sequences, flat_labels, read_sequences, symbols
 from tilth.data.table import RawTable
-from tilth.evaluate.unsupervised import anomalies_of, kind_of_task
+from tilth.evaluate.unsupervised import anomalies_of
 
 Floats = NDArray[np.float64]
 
@@ -75,8 +79,13 @@ class Problem:
         if model is not None and not isinstance(model, Estimator):
             from sklearn.utils import _safe_indexing
 
-            return _safe_indexing(self.given, index)
+            return _safe_indexing(self.given_to(model), index)
         return self.raw.matrix[index] if self.raw.is_sparse else take_rows(self.raw, index)
+
+    def given_to(self, model: Any) -> Any:
+        """The table as given, for a model that knows no roles without the columns that have one."""
+        roles = () if isinstance(model, Estimator) else NOT_LEARNED[1:]
+        return functools.reduce(_without, (n for n, k in (self.told or {}).items() if k in roles), self.given)
 
     def _sequences(self, steps: RawTable, index: NDArray[Any]) -> Sequences:
         assert self.starts is not None
@@ -122,7 +131,11 @@ def prepared(
     time: Any = None,
     owner: str = "evaluate",
 ) -> Problem:
-    """Read rows, target, weights, groups and time. The last two may name columns, which are then not learned from."""
+    """Read rows, target, weights, groups and time. The last two may name columns, which are then not learned from.
+
+    A column to which ``kinds`` gives the role group, time or weight serves where none is given otherwise.
+    """
+    y = of_role(kinds, "target", owner) if y is None else y
     if task == "sequences":
         return _prepared_sequences(X, y, sample_weight, groups, time, owner)
     labelled = y is not None or task != "clustering"
@@ -132,13 +145,17 @@ def prepared(
         given = _without(given, cast(str, taken_out))
     values = np.asarray(one_dimensional(target, raw.n_rows, owner, or_matrix=task == "regression"))
     taken: dict[str, NDArray[Any] | None] = {}
-    for what, said in (("groups", groups), ("time", time)):
-        if isinstance(said, str):
+    roles: tuple[tuple[str, Role, Any], ...] = (("groups", "group", groups), ("time", "time", time))
+    for what, role, said in roles:
+        name_of_role = None if said is not None else of_role(kinds, role, owner)
+        if name_of_role is not None:
+            taken[what] = _of_each_row(raw.column(name_of_role).labels(), what, raw.n_rows, owner)
+        elif isinstance(said, str):
             taken[what] = _of_each_row(raw.column(said).values, what, raw.n_rows, owner)
             raw, given = raw.without(said), _without(given, said)
         else:
             taken[what] = None if said is None else _of_each_row(said, what, raw.n_rows, owner)
-    weight = check_weight(sample_weight, raw.n_rows, owner)
+    weight = check_weight(weight_of(raw, sample_weight, kinds, owner), raw.n_rows, owner)
     classes: NDArray[Any] | None = None
     labels: NDArray[Any] = values
     if task == "classification":
@@ -210,8 +227,6 @@ def task_of_models(models: Mapping[str, Any], owner: str) -> str:
 
     Classifiers beside models of sequences are asked about the steps one by one.
     """
-    from sklearn.base import is_classifier, is_regressor
-
     if not models:
         raise ValueError(f"{owner} needs at least one model; got none.")
     found: dict[str, str] = {}
@@ -221,17 +236,13 @@ def task_of_models(models: Mapping[str, Any], owner: str) -> str:
         known = hasattr(model, "fit") and hasattr(model, "predict") and hasattr(model, "get_params")
         if not known:
             raise TypeError(f"{owner} needs models with fit and predict; {name!r} is a {type(model).__name__}.")
-        if isinstance(model, Classifier) or is_classifier(model):
-            found[name] = "classification"
-        elif isinstance(model, Regressor) or is_regressor(model):
-            found[name] = "ranking" if getattr(model, "ranks_queries", False) else "regression"
-        elif (task := kind_of_task(model)) is not None:
-            found[name] = task
-        else:
+        task = task_of_model(model)
+        if task is None:
             raise TypeError(
                 f"{owner} needs classifiers, regressors, detectors, clusterers or models of sequences; {name!r} is a "
                 f"{type(model).__name__}."
             )
+        found[name] = "ranking" if getattr(model, "ranks_queries", False) else task
     if set(found.values()) == {"classification", "sequences"}:
         return "sequences"
     if len(set(found.values())) > 1:

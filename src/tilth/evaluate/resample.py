@@ -28,6 +28,7 @@ from sklearn.utils.validation import has_fit_parameter
 from tilth import progress
 from tilth.base import SequenceModel
 from tilth.base.answers import Outputs, answers, says
+from tilth.base.foreign import weights_for
 from tilth.errors import CODES, TilthWarning
 from tilth.evaluate.answers import Answers
 from tilth.evaluate.intervals import Interval, from_means, from_resamples, over_splits, resampled_means
@@ -288,14 +289,10 @@ def _some(split: Split) -> NDArray[Any]:
 
 def fit_extras(model: Any, problem: Problem, train: NDArray[Any]) -> dict[str, Any]:
     """Weights and groups for a fit that takes them."""
-    extras = {}
-    if problem.weight is not None:
-        if not has_fit_parameter(model, "sample_weight"):
-            raise ValueError(f"{type(model).__name__}.fit takes no sample_weight.")
-        units = (
-            train[problem.starts[train]] if isinstance(model, SequenceModel) and problem.starts is not None else train
-        )
-        extras["sample_weight"] = problem.weight[units]
+    units = train
+    if isinstance(model, SequenceModel) and problem.starts is not None:  # one weight for each sequence
+        units = train[problem.starts[train]]
+    extras = weights_for(model, None if problem.weight is None else problem.weight[units])
     if problem.groups is not None:
         name = next((n for n in ("groups", "group") if has_fit_parameter(model, n)), None)
         extras |= {} if name is None else {name: problem.groups[train]}

@@ -77,7 +77,7 @@ class RocCurve(Result):
             return f"{said}: no better than chance, as far as {self.n_positive:g} positives can tell."
         if self.auc.high < 0.5:
             return f"{said}: the score is reversed; its negative would rank better than chance."
-        return f"{said}: a row of {self.positive!s} scores above another with this probability."
+        return f"{said}: the chance that a random {self.positive!s} row scores above a row of another class."
 
     def sections(self) -> list[Section]:
         """The curve as a page of a report."""

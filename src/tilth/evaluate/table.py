@@ -199,7 +199,7 @@ class Scores(Result):
                     "" if np.isnan(apart) else spread, "" if np.isnan(train) else seen,
                 ))  # fmt: skip
         level = f"{100 * self.level:g}% interval"
-        names_ = ["model", "score", "value", level, f"less {self.baseline}", "fold sd", "seen rows"]
+        names_ = ["model", "score", "value", level, f"gain over {self.baseline}", "fold sd", "training rows"]
         return pd.DataFrame(rows, columns=names_)
 
     def how(self) -> str:

@@ -124,7 +124,7 @@ def choose_threshold(
     costs : ``{"fp": 1, "fn": 5}`` (also "tp", "tn"), or a 2 x 2 table with a row per true class.
     constraint : a promise to keep, as ``("recall", 0.9)`` or ``("fpr", 0.05)``.
     maximise : a measure to make large; balanced accuracy where nothing is said.
-    positive : the class that yes means; the last in sorted order by default.
+    positive : the positive class; the last in sorted order by default.
     groups : rows that are not independent of each other; they are resampled together.
 
     >>> found = choose_threshold(["no", "no", "yes", "no", "yes"], [0.1, 0.2, 0.3, 0.6, 0.8], costs={"fp": 1, "fn": 5})

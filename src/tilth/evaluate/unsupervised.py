@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, OutlierMixin
 
-from tilth.base import Clusterer, Detector, OnTables, SequenceModel
+from tilth.base import OnTables
 from tilth.base.target import Target, encode_labels
 from tilth.data.table import Table
 
@@ -17,17 +17,6 @@ Floats = NDArray[np.float64]
 
 #: Rows whose silhouettes are taken, at most: each needs its distance to all others.
 MOST_SILHOUETTES = 2000
-
-
-def kind_of_task(model: Any) -> str | None:
-    """Task of a detector, a clusterer (ours or scikit-learn's) or a model of sequences; None for any other model."""
-    from sklearn.base import is_clusterer, is_outlier_detector
-
-    if isinstance(model, SequenceModel):
-        return "sequences"
-    if isinstance(model, Detector) or is_outlier_detector(model):
-        return "anomaly"
-    return "clustering" if isinstance(model, Clusterer) or is_clusterer(model) else None
 
 
 def anomalies_of(values: Target, owner: str) -> NDArray[np.int64]:

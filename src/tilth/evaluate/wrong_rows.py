@@ -24,7 +24,7 @@ from tilth.evaluate.intervals import Interval
 from tilth.evaluate.metrics.classification import TINY
 from tilth.quality.scan import binned, explained
 from tilth.quality.view import view_of
-from tilth.words import count, percent, plain
+from tilth.words import count, percent, plain, readable, verb
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -138,7 +138,9 @@ class WrongRows(Result):
         said = []
         if self.is_class and self.error is not None:
             n_wrong = int((self.answers.true != self.answers.given).sum())
-            said.append(f"{count(n_wrong, 'row')} of {self.answers.n:,} are wrong (error {self.error}).")
+            said.append(
+                f"{n_wrong:,} of {count(self.answers.n, 'row')} {verb(n_wrong, 'is')} wrong (error {self.error})."
+            )
         if len(self.surprising):
             first = int(self.surprising[0])
             said.append(f"Most surprising: row {self.rows[first]}, {self._in_words(first)}.")
@@ -148,11 +150,12 @@ class WrongRows(Result):
     def _in_words(self, place: int) -> str:
         a = self.answers
         if a.classes is None:
-            return f"{a.given[place]:.4g} given where {a.true[place]:.4g} is true ({self.surprise[place]:.1f} SD)"
+            predicted, true = (readable(float(v[place])) for v in (a.given, a.true))
+            return f"predicted {predicted}, true value {true} ({self.surprise[place]:.1f} SD)"
         names = np.asarray(a.classes)
         true, given = names[int(a.true[place])], names[int(a.given[place])]
         sure = "" if a.probability is None else f" with {percent(float(a.probability[place, int(a.given[place])]))}"
-        return f"called {given!s}{sure} and is {true!s}"
+        return f"predicted {given!s}{sure}, true class {true!s}"
 
     def _about_labels(self) -> str:
         s, word = self.suspects, "labels" if self.is_class else "targets"

@@ -1,4 +1,4 @@
-"""Permutation importance: what the score loses when a column's cells are dealt out anew among the rows."""
+"""Permutation importance: what the score loses when a column's values are shuffled."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier, is_regressor
 
 from tilth import progress
 from tilth.base import Section
@@ -15,6 +16,7 @@ from tilth.base.result import Result
 from tilth.evaluate.intervals import Interval
 from tilth.evaluate.metrics import USUAL, Metric
 from tilth.evaluate.metrics import metric as metric_of
+from tilth.evaluate.metrics.regression import MAE
 from tilth.explain.association import MOST_COLUMNS, MOST_PAIRS, alike, level_pairs
 from tilth.explain.shuffling import Loss, Shuffling, Tally
 from tilth.explain.subject import Subject, subject_of
@@ -34,6 +36,17 @@ PAIRS_PER_SECOND = 200
 
 MATTERS, WITH_OTHERS, NOT_SHOWN, UNUSED, NOT_REACHED = (
     "matters", "matters with", "not shown to matter", "no answer depends on it", "not reached",
+)  # fmt: skip
+
+
+#: What shuffling does to the answers of a model that has no target.
+CHANGE = Metric(
+    "change of the score", "anomaly", lambda a: np.abs(a.true - a.given)[:, None], higher_is_better=False,
+    bounds=(0, np.inf), meaning="mean absolute change of the model's own score",
+)  # fmt: skip
+KEPT = Metric(
+    "kept clusters", "clustering", lambda a: (a.true == a.given)[:, None].astype(np.float64), bounds=(0, 1), share=True,
+    meaning="share of the rows that keep their cluster",
 )  # fmt: skip
 
 
@@ -135,7 +148,8 @@ class Importance(Result):
         if self.rest is not None:
             many = f"the other {len(self.rest.names)}"
             said += (
-                f" Shuffled together, {many} do matter: {_signed(self.rest.interval)}; do not drop them all."
+                f" No single one of {many} is essential because they overlap; together they carry signal: "
+                f"{_signed(self.rest.interval)}."
                 if self.rest.matters
                 else f" Even shuffled together, {many} are not shown to matter: {_signed(self.rest.interval)}."
             )
@@ -155,14 +169,15 @@ class Importance(Result):
         methods = sorted({loss.interval.method for loss in self.alone})
         said = (
             f"How far the {self.metric.name} ({readable(self.score.value)} on {count(self.n, 'row')}) {verb} when a "
-            "column's cells are dealt out anew among the rows. The rows should be ones the model has not learned from: "
-            "of its own training rows it tells what was memorised.\n\n"
-            f"Intervals of {self.level:.0%}: {', '.join(methods)}; each row counts as asked about and as giving its "
-            "cells. 'noise reaches' is what a column of pure noise used in the same way would lose by chance, 19 times "
-            "of 20. A column matters when its loss is surely above 0, with all columns in mind, and above the noise."
+            "column's values are shuffled. Use rows the model was not trained on: on training rows it would only "
+            "show memorisation.\n\n"
+            f"Intervals of {self.level:.0%}: {', '.join(methods)}; the interval covers both sources of chance, the "
+            "rows and the shuffling. 'noise reaches' is what a column of pure noise would lose by chance 19 times out "
+            "of 20. A column matters when its loss is above the noise and its interval, adjusted for the number of "
+            "columns, is above 0."
         )
         if self.together:
-            said += " Columns that tell the same stand in for each other, so they are also shuffled together."
+            said += " Columns that carry the same information replace each other, so they are also shuffled together."
         return "\n\n".join([said, *self.notes])
 
     @property
@@ -171,8 +186,8 @@ class Importance(Result):
         if all(self.status(loss.names[0]).startswith(MATTERS) for loss in self.alone):
             return ""
         return (
-            "Not shown to matter is said of this model and these rows. Before a column is dropped, fit again without "
-            "it and compare the scores (tilth.BackwardElimination does)."
+            "'Not shown to matter' applies to this model and these rows only. Before dropping a column, fit again "
+            "without it and compare the scores (tilth.BackwardElimination does)."
         )
 
     def plot(self, most: int = 20) -> Any:
@@ -218,7 +233,7 @@ def _signed(interval: Interval) -> str:
 def permutation_importance(
     model: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     metric: str | Metric | None = None,
     repeats: int = 5,
@@ -230,15 +245,17 @@ def permutation_importance(
     sample_weight: Any = None,
     groups: Any = None,
 ) -> Importance:
-    """What a model's score loses when the cells of one of the user's columns are dealt out anew among the rows.
+    """What a model's score loses when the values of one of the user's columns are shuffled.
 
-    Give rows that the model has not learned from: training rows tell what was memorised, noise included.
+    Use rows the model was not trained on: on training rows it would only show memorisation.
 
     Parameters
     ----------
-    model : any fitted classifier or regressor, ours or scikit-learn's, also a pipeline.
-    X, y : rows and their target as for ``fit``; ``y`` may name a column of X.
-    metric : name of a measure, or a measure; default accuracy or RMSE.
+    model : any fitted model that answers new rows, ours or scikit-learn's, also a pipeline.
+    X, y : rows and their target as for ``fit``; ``y`` may name a column of X. A detector, clusterer or density needs
+        none: without y its answers are compared with those it gives when nothing is shuffled.
+    metric : name of a measure, or a measure; default accuracy, RMSE, AUC (anomalies) or ARI (clusters); without y the
+        mean change of the score, or the share of rows that keep their cluster.
     repeats : shuffles of each column.
     groups_above : columns associated at least so strongly (Spearman's r, eta, Cramer's V) are also shuffled together,
         because each alone looks useless while the other is left. None: no such sets.
@@ -248,7 +265,7 @@ def permutation_importance(
     sample_weight, groups : weights of the rows, and which rows belong together; intervals take both into account.
         Shuffling itself takes no notice of them: any row may give its cells to any other.
 
-    Refused: sparse matrices, models of several targets, models without a target.
+    Refused: sparse matrices, models of several targets.
 
     >>> from tilth import NaiveBayes
     >>> from tilth.data.datasets import load_iris
@@ -263,12 +280,18 @@ def permutation_importance(
     start = clock.monotonic()
     owner = "permutation_importance"
     _require(repeats, groups_above, rows, seconds, level)
-    if y is None:
+    if y is None and (is_classifier(model) or is_regressor(model)):
         raise ValueError(f"{owner} measures a loss of score, which needs the true answers: give y, or a column's name.")
     subject = subject_of(model, X, y, owner=owner, sample_weight=sample_weight, groups=groups)
+    usual = USUAL.get(subject.task, (MAE,))[0]
+    if y is None:
+        if metric is not None:
+            raise ValueError(f"{owner}: {_title(metric)} compares answers with the true ones; give y, or no metric.")
+        usual = KEPT if subject.says == "answer" else CHANGE
+        subject = subject.against_itself()
     if subject.n < 2:
         raise ValueError(f"{owner} deals cells out among rows, so it needs at least 2 rows; got {subject.n}.")
-    chosen = USUAL[subject.task][0] if metric is None else metric_of(metric, task=subject.task)
+    chosen = usual if metric is None else metric_of(metric, task=subject.task)
     notes: list[str] = []
     if rows is not None and rows < subject.n:
         notes.append(f"{count(rows, 'row')} of {subject.n:,}, drawn at random.")
@@ -294,6 +317,10 @@ def permutation_importance(
         subject.name, chosen, chosen.interval(work.base, level=level, seed=seed), alone, together, rest, skipped, notes,
         level, subject.n,
     )  # fmt: skip
+
+
+def _title(measure: str | Metric) -> str:
+    return measure if isinstance(measure, str) else measure.name
 
 
 def _require(repeats: int, groups_above: float | None, rows: int | None, seconds: float | None, level: float) -> None:

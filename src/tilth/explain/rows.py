@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from tilth import progress
 from tilth.base import Explanation, Section
 from tilth.base.declare import cell_text
+from tilth.base.foreign import frame_of
 from tilth.data.reading import read
 from tilth.explain.subject import MOST_CELLS, Subject, require_fitted, subject_of
-from tilth.models.decide.inner import frame_of
 from tilth.words import count, plain
 
 Floats = NDArray[np.float64]

@@ -14,13 +14,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_classifier, is_regressor
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Estimator
 from tilth.base.answers import Need, answers, says
 from tilth.base.columns import align, require_rows, take_rows
+from tilth.base.foreign import frame_of, is_ours, task_of_model
 from tilth.base.target import encode_labels
 from tilth.data.infer import infer
 from tilth.data.kinds import Kind
@@ -32,7 +31,6 @@ from tilth.evaluate.answers import Answers
 from tilth.evaluate.evaluation import name_of
 from tilth.evaluate.problem import Problem, prepared
 from tilth.evaluate.resample import against
-from tilth.models.decide.inner import frame_of
 from tilth.words import listed
 
 Floats = NDArray[np.float64]
@@ -51,7 +49,8 @@ class Subject:
     """A fitted model and rows to ask it about.
 
     ``table`` is the rows as read, ``given`` the same rows in the form the model takes, ``columns`` the user's own
-    columns that it may use. ``target`` holds places among ``classes`` or numbers, where the answers are known.
+    columns that it may use. ``target`` holds places among ``classes`` or numbers, where the answers are known; a model
+    of rows alone (a detector, a clusterer, a density) is compared with its own answers, :meth:`against_itself`.
     """
 
     model: Any
@@ -161,7 +160,8 @@ class Subject:
 
     def _outputs(self, rows: Any) -> Floats:
         need: Need = _NEEDS[self.says]
-        amounts = getattr(answers(self.model, rows, (need,)), need)
+        wanted: tuple[Need, ...] = (need,)
+        amounts = getattr(answers(self.model, rows, wanted), need)
         if self.says == "answer":
             amounts = np.asarray(amounts)[:, None] == self._known()
         elif self.says == "score" and self.classes is not None and amounts.ndim == 1:
@@ -210,6 +210,9 @@ class Subject:
             part = slice(start, start + size)
             rows = self.mixed(base[part], {k: v[part] for k, v in swaps.items()})
             target = self.target[base[part]]
+            if self.task == "itself":
+                parts.append(self._own(rows, target))
+                continue
             problem = Problem(self.task, self.table, rows, target, target, self.classes, None)
             with warnings.catch_warnings():
                 if swaps:
@@ -220,6 +223,16 @@ class Subject:
                 outputs = replace(outputs, prediction=likely)
             parts.append(against(problem, np.arange(len(target)), outputs))
         return Answers.join(parts)
+
+    def against_itself(self) -> Subject:
+        """The same rows with the model's own answers as the known ones: what changes them is what it relies on."""
+        outputs = self.outputs(np.arange(self.n))
+        own = outputs.argmax(axis=1) if self.says == "answer" else outputs[:, 0]
+        return replace(self, task="itself", target=own)
+
+    def _own(self, rows: Any, target: NDArray[Any]) -> Answers:
+        outputs = self._outputs(rows)
+        return Answers(target, outputs.argmax(axis=1) if self.says == "answer" else outputs[:, 0])
 
     def take(self, rows: Ints) -> Subject:
         """The same model with some of the rows."""
@@ -263,9 +276,9 @@ def subject_of(
             f"{owner} changes columns one by one, and a sparse matrix has too many; give a dense table (X.toarray() "
             "where the columns are few), or the pipeline that makes the matrix together with its own input."
         )
-    task = "classification" if is_classifier(model) else "regression" if is_regressor(model) else "score"
-    if task == "score" and not hasattr(model, "predict"):
-        raise TypeError(f"{owner} needs a model with predict; {name_of(model)} has none.")
+    task = task_of_model(model) or "score"
+    if "prediction" not in says(model) and (task != "score" or "scores" not in says(model)):
+        raise TypeError(f"{owner} needs a model that answers new rows; {name_of(model)} does not.")
     known: dict[str, Any] = {}
     classes = _classes(model, owner) if task == "classification" else None
     given, raw = X, read(X)
@@ -328,14 +341,8 @@ def _as_taken(model: Any, given: Any, raw: RawTable, owner: str) -> tuple[Any, R
         columns = [raw.column(str(n)) for n in names]
         raw = RawTable(columns, raw.n_rows, True, None, raw.native)
         given = given[[str(n) for n in names]] if hasattr(given, "columns") and not isinstance(given, RawTable) else raw
-    if _begins_with_ours(model):
+    if is_ours(model):
         return raw, raw, raw.names, infer(raw)
     if not (isinstance(given, np.ndarray) or hasattr(given, "iloc") or type(given).__module__.startswith("polars")):
         given = frame_of(raw) if raw.named else np.asarray(given)
     return given, raw, raw.names, infer(raw)
-
-
-def _begins_with_ours(model: Any) -> bool:
-    while isinstance(model, Pipeline):
-        model = model.steps[0][1]
-    return isinstance(model, Estimator)

@@ -191,7 +191,9 @@ def _require_small_directory(stream: IO[bytes], size: int) -> None:
     stream.seek(size - 22)
     signature, disk, first, here, entries, length, offset, comment = struct.unpack("<4s4H2LH", stream.read(22))
     if signature != b"PK\x05\x06" or disk or first or comment or here != entries:
-        raise ModelFileError("it is damaged or no model file: it does not end as one.")
+        raise ModelFileError(
+            "it is not a tilth model file, or it is damaged. Were the arguments swapped? tilth predict MODEL SOURCE."
+        )
     if not 1 <= entries <= MAX_ENTRIES or offset + length + 22 != size or length > entries * 80:
         raise ModelFileError("it is damaged or no model file: its directory does not fit the file.")
     stream.seek(0)

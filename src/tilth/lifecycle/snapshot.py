@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
 
 from tilth.base import Estimator
 from tilth.base.answers import Need, answers, says
+from tilth.base.foreign import first_step
 from tilth.data.schema import ColumnSpec, Schema
 from tilth.data.table import RawColumn, RawTable
 from tilth.errors import ModelFileError, warn_model
@@ -56,7 +56,7 @@ def _probe_column(spec: ColumnSpec, place: int, missing: bool) -> RawColumn:
     # Every third row, at a different place in each column, so that no row is all missing in a wide table.
     gone = (steps % 3 == 2) & ((steps + place) % 2 == 0) if missing or spec.has_missing else np.zeros(ROWS, bool)
     share = (steps * _GOLDEN + place * _GOLDEN**2) % 1.0
-    if spec.role == "aside":
+    if spec.role != "feature":
         return RawColumn(spec.name, "number", np.full(ROWS, np.nan))
     if spec.form == "date" and spec.kind.name == "numeric":
         dates = np.datetime64("2001-01-01", "us") + (share * 7000).astype("timedelta64[D]")
@@ -81,8 +81,7 @@ def _sparse_probe(width: int) -> Any:
 
 def entrance(model: Any) -> Estimator | None:
     """The estimator that meets the rows first, if it is fitted and knows their columns; else None."""
-    while isinstance(model, Pipeline):
-        model = model.steps[0][1]
+    model = first_step(model)
     return model if isinstance(model, Estimator) and hasattr(model, "schema_") else None
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tilth._registry import ESTIMATORS
-from tilth.base import Classifier, Estimator, Regressor
+from tilth.base import Classifier, Clusterer, Density, Detector, Estimator, Regressor, Transformer
 from tilth.data.infer import infer
 from tilth.data.reading import read
 from tilth.errors import SchemaError
@@ -92,6 +92,8 @@ def capabilities(capability: str | None = None) -> Any:
 def matching(X: Any, y: Any = None, *, kinds: Any = None) -> Any:
     """Which models fit these data, those that need no conversion first, with what would have to be converted.
 
+    Without ``y`` the models that need none are listed: clusterers, detectors, densities, conversions of columns.
+
     >>> from tilth.data.datasets import load_weather
     >>> matching(load_weather().frame, "Play")[["model", "conversions"]].head(3).to_string(header=False, index=False)
     'ZeroRClassifier 0\\n OneRClassifier 0\\n     NaiveBayes 0'
@@ -108,8 +110,9 @@ def matching(X: Any, y: Any = None, *, kinds: Any = None) -> Any:
     schema = infer(raw, kinds)
     rows = []
     for name, cls in all_estimators().items():
-        fits_task = wanted is None or issubclass(cls, Classifier if wanted == "classification" else Regressor)
-        if not fits_task or not issubclass(cls, (Classifier, Regressor)):
+        bases = {"classification": Classifier, "regression": Regressor}
+        fits_task = issubclass(cls, bases[wanted]) if wanted is not None else _needs_no_target(cls)
+        if not fits_task:
             continue
         model = cls()
         try:
@@ -121,12 +124,19 @@ def matching(X: Any, y: Any = None, *, kinds: Any = None) -> Any:
                 planned = model._plan(schema)
                 steps = sum(len(s.inputs) for s in planned.steps)
                 note = "; ".join(f"{s.step.verb}: {', '.join(s.inputs[:4])}" for s in planned.steps)
-            rows.append((name, steps, note))
+            rows.append((name, cls.card.traits.concept, steps, note))
         except SchemaError as error:
-            rows.append((name, -1, f"does not fit: {error}"))
-    found = pd.DataFrame(rows, columns=["model", "conversions", "note"])
+            rows.append((name, cls.card.traits.concept, -1, f"does not fit: {error}"))
+    found = pd.DataFrame(rows, columns=["model", "task", "conversions", "note"])
     rank = found["conversions"].where(found["conversions"] >= 0, 1_000_000)
     return found.loc[rank.sort_values(kind="stable").index].reset_index(drop=True)
+
+
+def _needs_no_target(cls: type[Estimator]) -> bool:
+    """A model of the rows of a table alone; converters of texts and images take no table."""
+    if not issubclass(cls, (Clusterer, Detector, Density, Transformer)) or cls.target_need == "needed":
+        return False
+    return bool(cls().__sklearn_tags__().input_tags.two_d_array)
 
 
 #: Whole numbers with at most this many different values are taken as classes.

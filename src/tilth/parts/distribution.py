@@ -293,6 +293,8 @@ class Distribution(Part):
             values = np.asarray(x, dtype=np.float64)
         except (TypeError, ValueError):
             raise ValueError(f"{self._name} is a distribution of numbers; got {x!r:.60}.") from None
+        if self.vector and not values.ndim:
+            raise ValueError(f"{self._name} is a distribution of vectors; got one number.")
         return values
 
     def _scipy(self) -> tuple[str, dict[str, Any]] | None:
@@ -302,12 +304,12 @@ class Distribution(Part):
     def _of_scipy(self, method: str, what: str, *values: Any, **options: Any) -> NDArray[Any]:
         from scipy import stats
 
-        peer = self._scipy()
-        if peer is None:
+        name, arguments = self._scipy() or ("", {})
+        calculate = getattr(getattr(stats, name, None), method, None)
+        if calculate is None:
             raise self._undefined(what)
-        name, arguments = peer
         with np.errstate(all="ignore"):
-            return np.asarray(getattr(getattr(stats, name), method)(*values, **arguments, **options))
+            return np.asarray(calculate(*values, **arguments, **options))
 
     def _learnable(self, x: Floats) -> Any:
         """Which values a likelihood can be made of."""
@@ -353,6 +355,13 @@ class ExponentialFamily(Distribution):
     #: Which family is the conjugate prior, and of which parameter.
     conjugate: ClassVar[str] = ""
     prior_of: ClassVar[str] = ""
+    #: The parameter that is a list for one distribution, and a list of lists for several; "" where all are numbers.
+    list_of: ClassVar[str] = ""
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """Shape of the parameters: () for one distribution, (k,) for k components."""
+        return np.shape(getattr(self, self.list_of))[:-1] if self.list_of else super().batch_shape
 
     @property
     def n_parameters(self) -> int:
@@ -387,10 +396,7 @@ class ExponentialFamily(Distribution):
         raise NotImplementedError
 
     def fit(self, x: Any, weight: Any = None, *, prior: Any = None) -> Self:
-        """The distribution of this family that makes the rows most likely, or with ``prior`` most probable (MAP).
-
-        A weight of 3 is the same row three times. The prior must be conjugate: see ``posterior``.
-        """
+        """The distribution that makes the rows most likely, or with a conjugate ``prior`` most probable (MAP)."""
         return self.from_statistic(self.statistic(x, weight), prior)
 
     def posterior(self, x: Any, prior: Distribution, weight: Any = None) -> Distribution:
@@ -424,7 +430,9 @@ class ExponentialFamily(Distribution):
         return columns
 
     def _shaped(self, parameters: Mapping[str, Floats]) -> dict[str, Any]:
-        """Parameters without axes of length one: of one distribution they are numbers."""
+        """Parameters without an axis of length one for components, or for columns where a value is one number."""
+        if self.list_of:
+            return {name: value[0] if len(value) == 1 else value for name, value in parameters.items()}
         return {name: _plain(np.squeeze(value)) for name, value in parameters.items()}
 
     def _posterior(self, statistic: Any, prior: Any) -> Distribution:

@@ -15,8 +15,8 @@ from tilth.stats import Moments
 
 _ARRAYS = (np.ndarray,)
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
-#: Degrees of freedom above this are a normal distribution to the last digits.
-_MOST_DF = 1e6
+#: Logarithms of the degrees of freedom searched; above them a distribution is normal to the last digits.
+_LOG_DF = (math.log(1e-2), math.log(1e6))
 
 
 @stored
@@ -111,43 +111,27 @@ class StudentTDistribution(Distribution):
         from scipy.optimize import minimize
 
         middle = quantile(rows, 0.5, weights)
-        unit = quantile(np.abs(rows - middle), 0.5, weights) or float(
-            np.average(np.abs(rows - middle), weights=weights)
-        )
+        apart = np.abs(rows - middle)
+        unit = quantile(apart, 0.5, weights) or float(np.average(apart, weights=weights))
         if unit == 0:
             raise self._no_spread(middle)
         z, share = (rows - middle) / unit, weights / weights.sum()
-        held = np.log(float(self.df)) if self.fixed_df else None
 
-        def cost(theta: Floats) -> tuple[float, Floats]:
-            centre, log_scale = theta[:2]
-            df = math.exp(theta[2] if held is None else held)
-            t = (z - centre) * math.exp(-log_scale)
-            pull = (df + 1) * t / (df + t * t)
-            logs = np.log1p(t * t / df)
-            value = log_scale + 0.5 * math.log(df) + special.betaln(0.5, 0.5 * df) + 0.5 * (df + 1) * (share @ logs)
-            slopes = [-(share @ pull) * math.exp(-log_scale), 1.0 - share @ (pull * t)]
-            if held is None:
-                by_df = 0.5 / df + 0.5 * (special.digamma(0.5 * df) - special.digamma(0.5 * df + 0.5))
-                by_df += 0.5 * (share @ logs) - 0.5 * (df + 1) * (share @ (t * t / (df * (df + t * t))))
-                slopes.append(df * by_df)
-            return value, np.array(slopes)
+        def cost(theta: Floats) -> float:
+            df = math.exp(theta[2]) if len(theta) == 3 else self.df
+            return -float(share @ StudentTDistribution(df=df, location=theta[0], scale=math.exp(theta[1])).logpdf(z))
 
-        narrowest = math.log(1e-8)
-        bounds = [(None, None), (narrowest, None), (math.log(1e-2), math.log(_MOST_DF))]
-        start = [0.0, 0.0, math.log(5.0)]
-        n = 3 if held is None else 2
-        found = minimize(
-            cost, start[:n], jac=True, bounds=bounds[:n], method="L-BFGS-B",
-            options={"ftol": 1e-15, "gtol": 1e-9, "maxiter": 1000},
-        )  # fmt: skip
-        if found.x[1] <= narrowest + 1e-6:
+        n = 2 if self.fixed_df else 3
+        start, bounds = [0.0, 0.0, math.log(5.0)][:n], [(None, None), (math.log(1e-8), None), _LOG_DF][:n]
+        tight = {"ftol": 1e-15, "gtol": 1e-9, "maxiter": 1000}
+        best = minimize(cost, start, jac="3-point", bounds=bounds, method="L-BFGS-B", options=tight).x
+        if best[1] < math.log(1e-5):
             raise ValueError(
                 f"{self._name}.fit found a likelihood that grows without bound as the scale shrinks, because so many "
                 "values are equal; give df and set fixed_df=True, or give the parameters."
             )
-        learned = {"location": middle + unit * float(found.x[0]), "scale": unit * math.exp(found.x[1])}
-        return learned if held is not None else {"df": math.exp(found.x[2]), **learned}
+        learned = {"location": middle + unit * float(best[0]), "scale": unit * math.exp(best[1])}
+        return learned if self.fixed_df else {"df": math.exp(best[2]), **learned}
 
 
 @stored

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -19,7 +18,6 @@ from tilth.errors import KindError
 from tilth.params import Param, declared, param, stored
 from tilth.parts.distribution import Distribution, ExponentialFamily, Floats, means_of
 from tilth.parts.distributions import concentrations
-from tilth.parts.distributions_discrete import BinomialDistribution
 from tilth.stats import Counts, Grams, Moments, Sums
 
 
@@ -27,6 +25,7 @@ class _Shares(ExponentialFamily):
     """What distributions with a list of probabilities share."""
 
     discrete: ClassVar[bool] = True
+    list_of: ClassVar[str] = "probabilities"
     conjugate: ClassVar[str] = "DirichletDistribution"
     prior_of: ClassVar[str] = "probabilities"
 
@@ -49,11 +48,6 @@ class _Shares(ExponentialFamily):
         """Lists of different lengths are checked by the family itself."""
 
     @property
-    def batch_shape(self) -> tuple[int, ...]:
-        """Shape of the lists of probabilities: () for one list."""
-        return np.shape(self.probabilities)[:-1]
-
-    @property
     def n_parameters(self) -> int:
         """Number of free parameters, for AIC and BIC."""
         return np.size(self.probabilities) - max(math.prod(self.batch_shape), 1)
@@ -67,9 +61,6 @@ class _Shares(ExponentialFamily):
         total = counts.sum(axis=1, keepdims=True)
         shares = np.divide(counts, total, out=np.tile(whole / whole.sum(), (len(counts), 1)), where=total > 0)
         return {"probabilities": shares}
-
-    def _shaped(self, parameters: Mapping[str, Floats]) -> dict[str, Any]:
-        return {"probabilities": _first_of_one(parameters["probabilities"])}
 
     def _counts(self, statistic: Any) -> Floats:
         return np.asarray(statistic.table if isinstance(statistic, Counts) else statistic.sums)
@@ -230,8 +221,8 @@ class MultinomialDistribution(_Shares):
             self.n = int(self.n)
 
     def _values(self, x: Any) -> Floats:
-        width = None if self.probabilities is None else self.probabilities.shape[-1]
-        return _vectors(super()._values(x), width, self._name)
+        values = super()._values(x)
+        return values if self.probabilities is None else _vectors(values, self.probabilities.shape[-1], self._name)
 
     def _learnable(self, x: Floats) -> Any:
         counts = ((x >= 0) & (x == np.floor(x))).all(axis=-1)
@@ -264,14 +255,10 @@ class MultinomialDistribution(_Shares):
 
     def covariance(self) -> Floats:
         """n (diag p - p p')."""
-        p = self._known()
-        return self._draws("covariance") * (np.diag(p) - np.outer(p, p))
+        return self._of_scipy("cov", "covariance")
 
-    def _entropy(self) -> Any:
-        n, p = self._draws("entropy"), self._known()
-        k = np.arange(n + 1.0)[:, None]
-        repeats = (BinomialDistribution(n=n, probability=p).pdf(k) * special.gammaln(k + 1.0)).sum()
-        return n * special.entr(p).sum() - special.gammaln(n + 1.0) + repeats
+    def _scipy(self) -> tuple[str, dict[str, Any]]:
+        return "multinomial", {"n": self._draws("distribution"), "p": self._known()}
 
     def _divergence(self, other: MultinomialDistribution) -> Any:
         if self.n is None or self.n != other.n or len(self._known()) != len(other._known()):
@@ -298,19 +285,12 @@ class DirichletDistribution(ExponentialFamily):
     concentration: Floats = param((1.0, 1.0), low=0, low_open=True, also=(np.ndarray,), doc="a_i.", positional=True)
 
     vector: ClassVar[bool] = True
+    list_of: ClassVar[str] = "concentration"
     support: ClassVar[str] = "shares above 0 that sum to 1"
 
     def _check(self) -> None:
         if np.ndim(self.concentration) not in (1, 2):
             raise ValueError(f"{self._name}: concentration must be a list of numbers; got {self.concentration!r}.")
-
-    @property
-    def batch_shape(self) -> tuple[int, ...]:
-        """Shape of the lists of concentrations: () for one list."""
-        return np.shape(self.concentration)[:-1]
-
-    def _values(self, x: Any) -> Floats:
-        return _vectors(super()._values(x), None, self._name)
 
     def _learnable(self, x: Floats) -> Any:
         return (x > 0).all(axis=-1) & (np.abs(x.sum(axis=-1) - 1.0) < 1e-8)
@@ -331,14 +311,8 @@ class DirichletDistribution(ExponentialFamily):
         amounts = rng.standard_gamma(self.concentration, (*shape, self.concentration.shape[-1]))
         return np.asarray(amounts / amounts.sum(axis=-1, keepdims=True))
 
-    def mean(self) -> Floats:
-        """a / sum a."""
-        return self.concentration / self.concentration.sum()
-
-    def variance(self) -> Floats:
-        """m (1 - m) / (sum a + 1) with the mean m."""
-        m = self.mean()
-        return m * (1.0 - m) / (self.concentration.sum() + 1.0)
+    def _scipy(self) -> tuple[str, dict[str, Any]]:
+        return "dirichlet", {"alpha": self.concentration}
 
     def mode(self) -> Floats:
         """(a - 1) / (sum a - k); refused unless all a are at least 1 and one is above."""
@@ -358,10 +332,6 @@ class DirichletDistribution(ExponentialFamily):
             )
         return DirichletDistribution(concentration=self.concentration + counts)
 
-    def _entropy(self) -> Any:
-        a = self.concentration
-        return self._log_norm() + (a.sum() - len(a)) * special.digamma(a.sum()) - ((a - 1.0) * special.digamma(a)).sum()
-
     def _divergence(self, other: DirichletDistribution) -> Any:
         a, b = self.concentration, other.concentration
         if len(a) != len(b):
@@ -380,9 +350,6 @@ class DirichletDistribution(ExponentialFamily):
                 f"{self._name}.fit needs rows that differ; a share has no spread, so no concentration is best."
             )
         return {"concentration": concentrations(logs, means)}
-
-    def _shaped(self, parameters: Mapping[str, Floats]) -> dict[str, Any]:
-        return {"concentration": _first_of_one(parameters["concentration"])}
 
 
 @stored
@@ -408,6 +375,7 @@ class MultivariateNormalDistribution(ExponentialFamily):
     )
 
     vector: ClassVar[bool] = True
+    list_of: ClassVar[str] = "location"
     support: ClassVar[str] = "rows of finite numbers"
     conjugate: ClassVar[str] = "MultivariateNormalDistribution"
     prior_of: ClassVar[str] = "location"
@@ -436,19 +404,11 @@ class MultivariateNormalDistribution(ExponentialFamily):
         return self.frozen(name, np.atleast_1d(value) if name == "location" else np.atleast_2d(value))
 
     @property
-    def batch_shape(self) -> tuple[int, ...]:
-        """(k,) for k distributions, () for one."""
-        return self.location.shape[:-1]
-
-    @property
     def n_parameters(self) -> int:
         """Number of free parameters, for AIC and BIC."""
         d, k = self.location.shape[-1], math.prod(self.batch_shape)
         each = {"full": d * (d + 1) // 2, "tied": d * (d + 1) // 2, "diagonal": d, "spherical": 1}[self.structure]
         return k * d + (1 if self.structure == "tied" else k) * each
-
-    def _values(self, x: Any) -> Floats:
-        return _vectors(super()._values(x), None, self._name)
 
     def squared_distance(self, x: Any) -> Floats:
         """(x - m)' S^-1 (x - m), the squared Mahalanobis distance; with a last axis of k for k distributions."""
@@ -517,14 +477,11 @@ class MultivariateNormalDistribution(ExponentialFamily):
         least = floor * np.diagonal(whole.covariance())
         mean = np.where(empty[:, None], whole.mean, statistic.mean)
         if self.structure == "tied":
-            return {"location": mean, "covariance": _raised(statistic.cross.sum(axis=0) / whole.weight, least)}
+            within = statistic.cross.sum(axis=0, keepdims=True) / whole.weight
+            return {"location": mean, "covariance": _raised(within, least)}
         weight = np.where(empty, 1.0, statistic.weight)[:, None, None]
         spread = np.where(empty[:, None, None], whole.covariance(), statistic.cross / weight)
         return {"location": mean, "covariance": _raised(spread, least)}
-
-    def _shaped(self, parameters: Mapping[str, Floats]) -> dict[str, Any]:
-        mean, spread = parameters["location"], parameters["covariance"]
-        return {"location": _first_of_one(mean), "covariance": _first_of_one(spread) if spread.ndim > 2 else spread}
 
     def _posterior(self, statistic: Any, prior: MultivariateNormalDistribution) -> Distribution:
         _vectors(statistic.mean, len(self.location), self._name)
@@ -551,19 +508,13 @@ def _raised(covariance: Floats, least: Floats) -> Floats:
     return np.asarray(0.5 * (raised + np.swapaxes(raised, -1, -2)) * np.outer(unit, unit))
 
 
-def _first_of_one(values: Floats) -> Floats:
-    """Parameters of one component without the axis of components."""
-    return values[0] if len(values) == 1 else values
-
-
 # ------------------------------------------------------------------------------------------------------------- vectors
 
 
-def _vectors(x: Floats, width: int | None, who: str) -> Floats:
-    """Values whose last axis is one vector, of ``width`` entries where that is known."""
-    if x.ndim == 0 or (width is not None and x.shape[-1] != width):
-        need = "vectors" if width is None else f"vectors of {width} numbers"
-        raise ValueError(f"{who} is a distribution of {need}; got shape {x.shape}.")
+def _vectors(x: Floats, width: int, who: str) -> Floats:
+    """Values whose last axis is one vector of ``width`` entries."""
+    if x.shape[-1] != width:
+        raise ValueError(f"{who} is a distribution of vectors of {width} numbers; got shape {x.shape}.")
     return x
 
 

@@ -123,7 +123,7 @@ def _typed(raw: RawTable, column: str | int | np.integer[Any], kinds: Kinds) -> 
     if told is None and isinstance(kinds, str):
         told = {own.name: kinds}
     spec = infer(RawTable([own], raw.n_rows, raw.named), told)[own.name]
-    if own.levels and (spec.role == "aside" or not (spec.kind.levels or spec.kind.name == "numeric")):
+    if own.levels and (spec.role != "feature" or not (spec.kind.levels or spec.kind.name == "numeric")):
         # Set aside for models (an identifier, prose, dates as text): its levels were not listed, but can be drawn.
         from tilth.data.kinds import Kind
 

@@ -34,7 +34,7 @@ class ColumnView:
     def is_number(self) -> bool:
         """Whether the cells are numbers (also numbers written as text)."""
         # A column set aside may be called numeric although nobody has read its text.
-        unread = self.spec.role == "aside" and self.raw.form in CODED
+        unread = self.spec.role != "feature" and self.raw.form in CODED
         return self.spec.kind.name == "numeric" and self.raw.form != "date" and not unread
 
     @property

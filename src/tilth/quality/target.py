@@ -109,7 +109,7 @@ def imbalance(view: View) -> Iterator[Finding]:
     yield Finding(
         "warning" if strong else "info",
         (view.target.name,),
-        f"classes are uneven: always saying the commonest is right in {percent(top)}; "
+        f"classes are uneven: always answering the most frequent one is right {percent(top)} of the time; "
         f"{shown(rarest['class'])} has {count(int(rarest['rows']), 'row')} ({percent(low)})",
         {"rows": dict(zip(map(str, balance["class"]), balance["rows"], strict=True)), "commonest_share": top},
         "Judge by balanced accuracy, recall or cost, not by accuracy; balanced_weights(y) makes the classes equal.",

@@ -35,7 +35,7 @@ MOST_CHARACTERS = 300
 #: What is longer without a space is no word; so much of it is enough to know it again.
 LONGEST_WORD = 100
 #: What a traffic light says, for those who read words.
-LIGHT_WORDS = {"": "", "good": "fine", "warn": "look at this", "bad": "settle this"}
+LIGHT_WORDS = {"": "", "good": "OK", "warn": "Check", "bad": "Action needed"}
 
 
 def printable(text: str) -> str:

@@ -390,7 +390,7 @@ def fields_of(model: Any) -> Fields:
             "columns. Serve a pipeline that begins with what made the matrix, such as WordCounts."
         )
     made = tuple(_field(spec, start) for spec in schema.features)
-    aside = frozenset(c.name for c in schema.columns if c.role == "aside")
+    aside = frozenset(c.name for c in schema.columns if c.role != "feature")
     return Fields(made, _target_of(model), aside, schema.names, schema.named)
 
 

@@ -406,3 +406,15 @@ def test_joined_trees_may_leave_their_parts_empty():
         assert getattr(kept, name).dtype == getattr(moved, name).dtype
     assert parts[0].n_nodes == 0
     kept.validate()
+
+
+def test_a_fall_of_the_held_out_loss_below_tol_does_not_count():
+    table, y = data(400)
+    sample, test = (Sample(table.rows(i), y[i], None, Squared()) for i in (np.arange(200), np.arange(200, 400)))
+    falling = boost(sample, GROWTH, Boosting(40, rate=0.05, patience=3), held=test)
+    assert len(falling.losses) == 40, "every round still helps a little"
+    falls = -np.diff(falling.losses[:, 1])
+    tol = float(falls[9:12].sum()) * 1.001  # three rounds from the tenth on together fall by less
+    course = boost(sample, GROWTH, Boosting(40, rate=0.05, patience=3, tol=tol), held=test)
+    assert 4 <= len(course.losses) < 40
+    assert len(boost(sample, GROWTH, Boosting(40, rate=0.05, patience=3, tol=1e9), held=test).losses) == 4

@@ -239,3 +239,11 @@ def test_bad_requests_are_sentences():
     with pytest.raises(ValueError, match=r"precision@k needs k of at least 1, found 0"):
         metric("precision@0", task="classification")
     assert rate_of("recall", 1).score(Answers(np.array([1, 0]), np.array([1, 1]))) == 1.0
+
+
+def test_a_class_that_is_only_predicted_counts_in_a_macro_average():
+    """Class 2 is never true: its precision is 0 of 1, and the mean is over three classes."""
+    given = Answers(np.array([0, 0, 1]), np.array([0, 2, 1]), classes=np.array(["a", "b", "c", "never"]))
+    assert metric("macro precision").score(given) == pytest.approx((1 + 1 + 0) / 3)
+    assert metric("macro F1").score(given) == pytest.approx((2 / 3 + 1 + 0) / 3)
+    assert metric("weighted precision").score(given) == pytest.approx(1.0)

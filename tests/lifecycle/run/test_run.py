@@ -87,7 +87,7 @@ def test_rows_held_back_have_no_part_in_training_or_choice(titanic):
     assert not set(division.test) & set(division.rows)
     assert division.develop.n_rows == 713
     assert titanic.test.resampling.pooled(titanic.chosen).n == 178
-    assert "that nothing was chosen by" in next(s for s in titanic.pages if s.title == "Test, once").text
+    assert "not used for any choice" in next(s for s in titanic.pages if s.title == "Test, once").text
 
 
 @pytest.mark.covers("LC-03", "LC-04", "SP-09")
@@ -255,7 +255,7 @@ def test_a_trusted_column_is_kept_and_as_is_changes_nothing(quick):
     bare = run(frame, "default", as_is=True, **quick)
     assert bare.remedies == []
     assert bare.question.table.n_rows == 1100
-    assert "Settle this before believing" in bare.sections()[0].text
+    assert "Resolve this before believing" in bare.sections()[0].text
 
 
 @pytest.mark.parametrize("name", ["iris", "german_credit", "titanic", "auto_mpg"])

@@ -353,3 +353,27 @@ def test_any_weak_regressor(weak):
     assert model.predict(x).shape == (120,)
     assert "Rounds" in model.summary()
     assert AdaBoostRegressor().fit(x, np.full(120, 2.5)).predict(x).tolist() == [2.5] * 120
+
+
+def test_errors_of_the_rounds_are_weighted_by_the_rows():
+    x, y = slanted(120, 0)
+    weight = np.where(x[:, 0] > 0, 6.0, 1.0)
+    model = AdaBoostClassifier(n_estimators=5).fit(x, y, sample_weight=weight)
+    first = AdaBoostClassifier(n_estimators=1).fit(x, y, sample_weight=weight)
+    wrong = first.predict(x) != y
+    assert model.rounds_["error"].iloc[0] == pytest.approx(np.average(wrong, weights=weight))
+    assert np.average(wrong, weights=weight) != pytest.approx(wrong.mean(), rel=0.01)
+    missed = model.predict(x) != y
+    assert model.rounds_["training_error"].iloc[-1] == pytest.approx(np.average(missed, weights=weight))
+
+
+def test_a_fall_smaller_than_tol_is_no_fall():
+    errors = [0.5, 0.45, 0.41, 0.30, 0.29, 0.28]
+    strict, loose = EarlyStop(patience=2, tol=0.1), EarlyStop(patience=2, tol=0.0)
+    assert [strict.is_over(e, i + 1) for i, e in enumerate(errors)][:3] == [False, False, True]
+    assert strict.best_round in (1, 4)
+    assert not any(loose.is_over(e, i + 1) for i, e in enumerate(errors))
+    x, y = slanted(300, 0, noise=0.2)
+    settings = {"n_estimators": 60, "n_iter_no_change": 5, "random_state": 0}
+    assert len(AdaBoostClassifier(tol=0.5, **settings).fit(x, y).rounds_) == 1
+    assert len(AdaBoostClassifier(tol=0.0, **settings).fit(x, y).rounds_) > 1

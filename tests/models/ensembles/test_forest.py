@@ -409,3 +409,24 @@ def test_progress_is_told():
     told = [e for e in events if e["title"] == "Growing trees"]
     assert {e["state"] for e in told} == {"start", "advance", "end"}
     assert [e["done"] for e in told[:4]] == [0, 20, 40, 45]
+
+
+def test_the_out_of_bag_error_is_weighted():
+    x, y = two_classes(200, 0)
+    weight = np.where(x[:, 0] > 0.5, 5.0, 1.0)
+    model = RandomForestClassifier(n_estimators=15, oob_score=True, random_state=1).fit(x, y, sample_weight=weight)
+    shares = model.oob_decision_function_
+    known = ~np.isnan(shares[:, 0])
+    wrong = shares[known].argmax(axis=1) != y[known]
+    assert model.oob_score_ == pytest.approx(1 - np.average(wrong, weights=weight[known]))
+    assert abs(model.oob_score_ - (1 - wrong.mean())) > 1e-3
+    x, numbers = friedman(200, 2)
+    regressor = RandomForestRegressor(n_estimators=15, oob_score=True, random_state=1).fit(
+        x, numbers, sample_weight=weight
+    )
+    answers = regressor.oob_prediction_
+    known = ~np.isnan(answers)
+    w, t = weight[known], numbers[known]
+    error = np.average((answers[known] - t) ** 2, weights=w)
+    assert regressor.oob_curve_[-1] == pytest.approx(error)
+    assert regressor.oob_score_ == pytest.approx(1 - error / np.average((t - np.average(t, weights=w)) ** 2, weights=w))

@@ -184,3 +184,18 @@ def test_a_class_that_no_fold_of_a_member_met_has_no_votes():
     model = VotingClassifier(estimators=[C45(), DecisionTreeClassifier()], weights="validation", folds=3)
     model.fit(X, ["a", "a", "a", "b", "b", "c"])
     assert model.predict_proba(X).sum(axis=1) == pytest.approx(np.ones(6))
+
+
+def test_members_are_judged_by_weighted_rows():
+    X = np.arange(60.0)[:, None]
+    y = np.where(np.arange(60) % 3 == 0, "a", "b")
+    weight = np.where(y == "a", 4.0, 1.0)  # a third of the rows, two thirds of the weight
+    model = VotingClassifier(estimators=always("a", "b"), weights="validation", folds=3).fit(X, y, sample_weight=weight)
+    assert model.scores_ == pytest.approx([2 / 3, 1 / 3])
+    numbers = np.where(y == "a", 3.0, 0.0)
+    members = [
+        ("low", DummyRegressor(strategy="constant", constant=0.0)),
+        ("high", DummyRegressor(strategy="constant", constant=3.0)),
+    ]
+    regressor = VotingRegressor(estimators=members, weights="validation", folds=3).fit(X, numbers, sample_weight=weight)
+    assert regressor.scores_ == pytest.approx([9 * 2 / 3, 9 / 3])

@@ -17,7 +17,7 @@ from sklearn.model_selection import KFold
 
 from tilth import GroupLasso, LinearRegression, LinearRegressor
 from tilth.errors import TilthWarning
-from tilth.models.linear.sparse import BestSubset, ElasticNet, ElasticNetCV, Lasso, LassoCV
+from tilth.models.linear.sparse import BestSubset, ElasticNet, ElasticNetCV, Lasso, LassoCV, _chosen
 from tilth.parts.penalties import L1
 
 
@@ -231,3 +231,11 @@ def test_a_target_without_spread_and_hopeless_columns():
         assert not found.coef_.any()
         assert found.predict(X) == pytest.approx(np.full(30, 2.0))
         assert found.selected() == []
+
+
+def test_the_standard_error_of_two_folds_divides_by_one():
+    """Errors 1 and 3: their standard error is sqrt(2) / sqrt(2) = 1, and 0.71 with the wrong divisor."""
+    errors = np.array([[2.9, 2.9], [1.0, 3.0]])
+    assert _chosen(errors, "one_se") == 0
+    assert _chosen(np.array([[3.1, 3.1], [1.0, 3.0]]), "one_se") == 1
+    assert _chosen(errors, "min") == 1

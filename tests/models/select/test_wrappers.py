@@ -293,6 +293,10 @@ def test_rules_of_choice():
     assert best_step(steps) == 3  # the smaller of equal ones
     assert one_standard_error(steps) == 1
     assert within(steps, 0.2) == 0
+    # Scores 0.7 and 0.9: their standard error is 0.1, and 0.071 with the wrong divisor.
+    pair = [Step(np.arange(3) < 1, 0, np.array([m, m]), 1, 0.0) for m in (0.71, 0.69)]
+    best = Step(np.arange(3) < 2, 1, np.array([0.7, 0.9]), 1, 0.0)
+    assert [one_standard_error([small, best]) for small in pair] == [0, 1]
     broken = [*steps, Step(np.ones(5, dtype=bool), 0, np.array([1.0, np.nan, 1.0]), 1, 0.0)]
     assert best_step(broken) == 3
 

@@ -14,13 +14,13 @@ from sklearn.metrics import mean_absolute_error
 from tests.engines.tree.hand_made import WEATHER
 from tilth.base import Accepts, Classifier, Estimator, Regressor
 from tilth.data.datasets import load_auto_mpg, load_titanic, load_weather
+from tilth.engines.tree.tree_model import TreeModel
 from tilth.errors import ModelWarning
 from tilth.models.anomaly.isolation_forest import IsolationForest
 from tilth.models.ensembles.gradient_boosting import GradientBoostingClassifier, GradientBoostingRegressor
 from tilth.models.ensembles.random_forest import RandomForestClassifier, RandomForestRegressor
 from tilth.models.trees.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from tilth.models.trees.id3 import ID3
-from tilth.models.trees.tree_model import TreeModel
 from tilth.params import declared, param
 
 

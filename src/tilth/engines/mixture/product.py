@@ -157,53 +157,42 @@ class Product:
 
     def terms(self, table: Table) -> tuple[list[str], Floats]:
         """log p(x_j | c) of every column apart: names and an array [rows, classes, columns]."""
-        names, parts = [], []
-        numbers = levels = 0
-        for column in table.columns:
-            names.append(column.name)
-            if column.kind.name == "numeric":
-                term = self.number(numbers).logpdf(column.values[:, None])
-                keep = self.used[numbers] & ~np.isnan(column.values)
-                parts.append(np.where(keep[:, None], term, 0.0))
-                numbers += 1
-            else:
-                parts.append(np.vstack([self.levels(levels), np.zeros(self.n_classes)])[column.values])
-                levels += 1
-        return names, np.stack(parts, axis=2) if parts else np.zeros((table.n_rows, self.n_classes, 0))
+        out = np.zeros((table.n_rows, self.n_classes, len(table.columns)))
+        for place, (column, j) in enumerate(zip(table.columns, places([c.kind for c in table.columns]), strict=True)):
+            if column.kind.name != "numeric":
+                out[:, :, place] = np.vstack([self.levels(j), np.zeros(self.n_classes)])[column.values]
+            elif self.used[j]:
+                out[:, :, place] = np.nan_to_num(self.number(j).log_density(column.values), neginf=-np.inf)
+        return table.names, out
 
     def sample(self, columns: Sequence[tuple[str, Kind]], components: NDArray[Any], rng: np.random.Generator) -> Table:
         """One row for each component code, as a table of these columns."""
         drawn: list[Column] = []
-        numbers = levels = 0
-        for name, kind in columns:
-            if kind.name == "numeric":
-                used = self.used[numbers]
-                values: Any = (
-                    self.number(numbers, components).sample((), rng) if used else self.mean[components, numbers]
-                )
-                numbers += 1
-            else:
-                share = np.exp(self.levels(levels))
+        for (name, kind), j in zip(columns, places([kind for _, kind in columns]), strict=True):
+            if kind.name != "numeric":
+                share = np.exp(self.levels(j))
                 reach = np.cumsum(share / share.sum(axis=0), axis=0)[:, components]
-                values = (rng.random(len(components)) > reach).sum(axis=0)
-                values = values.clip(max=len(kind.levels) - 1).astype(np.int32)
-                levels += 1
+                codes = (rng.random(len(components)) > reach).sum(axis=0)
+                values: Any = codes.clip(max=len(kind.levels) - 1).astype(np.int32)
+            elif self.used[j]:
+                values = self.number(j, components).sample((), rng)
+            else:
+                values = self.mean[components, j]
             drawn.append(Column(name, kind, values))
         return Table(drawn, len(components))
 
     def validate(self) -> None:
         """Refuse arrays that do not fit together (a damaged or hostile file)."""
-        k, p = self.n_classes, len(self.used)
-        fits = (
-            (self.numbers is None if not p else all(np.shape(v) == (k, p) for v in (self.mean, self.variance)))
-            and self.offsets.ndim == 1
-            and len(self.offsets) >= 1
-            and bool(self.offsets[0] == 0)
-            and bool((np.diff(self.offsets) >= 0).all())
-            and bool(self.offsets[-1] == len(self.log_prob))
-        )
-        if not fits:
+        shape = (self.n_classes, len(self.used))
+        table = Counts(np.ascontiguousarray(self.log_prob.T), self.offsets)
+        if self.mean.shape != shape or self.variance.shape != shape or table.inconsistency():
             raise ValueError("the densities of the model do not fit together")
+
+
+def places(kinds: Sequence[Kind]) -> list[int]:
+    """The place of each column among the numeric ones, or among those of levels."""
+    numeric = np.array([kind.name == "numeric" for kind in kinds], dtype=bool)
+    return (np.where(numeric, np.cumsum(numeric), np.cumsum(~numeric)) - 1).tolist()
 
 
 @dataclass(frozen=True)
@@ -228,8 +217,13 @@ class Columns:
 
     def empty(self, k: int) -> ProductStatistic:
         """Nothing seen yet of k components."""
-        sizes = [len(kind.levels) for _, kind in self.columns if kind.name != "numeric"]
+        sizes = [len(kind.levels) for _, kind in self.coded]
         return ProductStatistic(np.zeros(k), Counts.empty(k, sizes), Moments.empty(k, len(self.columns) - len(sizes)))
+
+    @property
+    def coded(self) -> list[tuple[str, Kind]]:
+        """The columns of levels."""
+        return [(name, kind) for name, kind in self.columns if kind.name != "numeric"]
 
     def statistic(self, table: Table, weights: Floats) -> ProductStatistic:
         """Counts and moments of k components; weights are [n], or [n, k]."""
@@ -244,10 +238,9 @@ class Columns:
         """Densities of greatest posterior: counts smoothed, variances of at least ``floor`` of the column's own."""
         statistic = statistic if prior is None else statistic + prior
         n_rows = float(statistic.weight.sum())
-        coded = [(name, kind) for name, kind in self.columns if kind.name != "numeric"]
         shares = [
             self.smoothing.estimate(statistic.counts.column(j), n_rows, name, kind.levels).T
-            for j, (name, kind) in enumerate(coded)
+            for j, (name, kind) in enumerate(self.coded)
         ]
         with np.errstate(divide="ignore"):
             log_prob = np.log(np.concatenate([*shares, np.zeros((0, len(statistic.weight)))]))
@@ -262,9 +255,8 @@ class Columns:
 
     def log_prior(self, product: Product) -> float:
         """log of the prior density that the smoothing stands for, up to a constant."""
-        coded = [(name, kind) for name, kind in self.columns if kind.name != "numeric"]
         total = 0.0
-        for j, (name, kind) in enumerate(coded):
+        for j, (name, kind) in enumerate(self.coded):
             imagined = self.smoothing.pseudo_counts(name, kind.levels)[:, None]
             total += float(np.where(imagined > 0, imagined * product.levels(j), 0.0).sum())
         return total
@@ -283,10 +275,9 @@ class Columns:
         moments = Moments(moments.weight, moments.mean, widened)
         product = self.from_statistic(ProductStatistic(statistic.weight, statistic.counts, moments))
         numeric = [name for name, kind in self.columns if kind.name == "numeric"]
-        coded = [(name, kind) for name, kind in self.columns if kind.name != "numeric"]
         zeros = [
             (name, int(c), str(kind.levels[v]))
-            for j, (name, kind) in enumerate(coded)
+            for j, (name, kind) in enumerate(self.coded)
             for c, v in np.argwhere(np.isneginf(product.levels(j).T))
         ]
         constant, raised = ([n for n, mark in zip(numeric, marks, strict=True) if mark] for marks in (~used, flat))

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import has_fit_parameter
 
+from tilth.base.foreign import weights_for
 from tilth.engines.select.folds import Folds
 from tilth.errors import TilthWarning
 
@@ -111,7 +110,7 @@ class Refit:
     def fitted(self, columns: NDArray[np.intp], train: Any) -> Any:
         """A copy fitted on some rows."""
         model = clone(self.estimator)
-        given = _weights_for(model, self.rows.weights(train))
+        given = weights_for(model, self.rows.weights(train))
         with _quiet():
             return model.fit(self.rows.take(train, columns), self.rows.labels(train), **given)
 
@@ -132,24 +131,6 @@ class Refit:
             self.failures[text] = self.failures.get(text, 0) + 1
             self.last = error
             return float("nan"), None
-
-
-def _weights_for(model: Any, weight: Floats | None) -> dict[str, Any]:
-    """Weights by the names under which ``fit`` takes them: a pipeline hands them to the steps that do."""
-    if weight is None:
-        return {}
-    if isinstance(model, Pipeline):
-        found = {
-            f"{name}__sample_weight": weight for name, step in model.steps if has_fit_parameter(step, "sample_weight")
-        }
-        taken = f"{model.steps[-1][0]}__sample_weight" in found
-    else:
-        found, taken = {"sample_weight": weight}, has_fit_parameter(model, "sample_weight")
-    if not taken:
-        raise TypeError(
-            f"{type(model).__name__} takes no sample_weight; leave the weights out, or use another estimator."
-        )
-    return found
 
 
 class _quiet(warnings.catch_warnings):

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 from sklearn.base import clone
-from sklearn.utils.validation import has_fit_parameter
 
 from tilth import _core
+from tilth.base.foreign import takes_weights
 from tilth.data.table import Table
 from tilth.engines.tree.grow import Bag, Grid, Growth, Staged, grow_newton, grow_staged
 from tilth.engines.tree.reshape import questions_upwards, sum_branches
@@ -407,7 +407,7 @@ class _LearnerMaker(_Maker):
     def __init__(self, sample: Sample, rules: Boosting, learner: Any) -> None:
         super().__init__(sample, rules)
         self.learner, self.seen = learner, learner_input(sample.table)
-        self.weighs = has_fit_parameter(learner, "sample_weight")
+        self.weighs = takes_weights(learner)
         if not self.weighs and (sample.weight is not None or self.hessian is not None):
             why = "row weights" if sample.weight is not None else "method='newton' (weights are the hessians)"
             raise ValueError(

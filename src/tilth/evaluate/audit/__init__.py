@@ -23,6 +23,7 @@ from tilth.evaluate.protocol import Options, Protocol
 from tilth.evaluate.resample import Resampling
 from tilth.evaluate.splits import Split, Splits, make_splits
 from tilth.evaluate.table import chosen_metrics
+from tilth.words import listed
 
 __all__ = ["AUDIT_CHECKS", "Audit", "AuditCheck", "Doubt", "Effect", "audit", "audit_codes", "light_checks"]
 
@@ -33,7 +34,7 @@ FOLDS = 5
 def audit(
     model: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     X_test: Any = None,
     y_test: Any = None,
@@ -52,8 +53,9 @@ def audit(
 
     Parameters
     ----------
-    model : any classifier or regressor. A fitted one, or a fitted search, is also asked how it was fitted.
-    X, y : rows and target as prepared for ``fit``; ``y`` may name a column of X.
+    model : any model that :func:`tilth.evaluate` takes. A fitted one, or a fitted search, is also asked how it was
+        fitted. Checks that do not apply to its task are named in the notes.
+    X, y : rows and target as prepared for ``fit``; ``y`` may name a column of X. Clusters need none.
     X_test, y_test : test rows kept apart, if that is the plan; ``y_test`` is not needed where ``y`` names a column.
     source : the table before preparation; shows which rows and columns were dropped.
     scores : what is to be reported, as ``{"accuracy": 0.97}``, or one number for the first metric.
@@ -75,7 +77,7 @@ def audit(
     wanted = _wanted(checks)
     whole, target, held = _together(X, y, X_test, y_test)
     problem = how.problem(whole, target, task, owner)
-    metric = chosen_metrics(how.metrics, task)[0]
+    metric = chosen_metrics(how.metrics, task, problem.labelled, problem.outputs)[0]
     if problem.n_rows < 10:
         raise ValueError(f"audit needs at least 10 rows; got {problem.n_rows}.")
     if max_rows < 10:
@@ -86,6 +88,12 @@ def audit(
         source=None if source is None else read(source), scores=_scores(scores, metric), held=held,
         index=_index(X, X_test), level=how.level, seed=how.seed, workers=how.workers,
     )  # fmt: skip
+    without = [check for check in wanted if not check.applies(problem)]
+    if without and (problem.outputs or task not in ("classification", "regression")):
+        what = "several targets" if problem.outputs else task
+        names = listed((f"{check.code} ({check.name})" for check in without), 20)
+        case.notes.append(f"Not checked, because it does not apply to {what}: {names}.")
+    wanted = [check for check in wanted if check not in without]
     found: list[Doubt] = []
     with progress.task("Auditing", total=len(wanted)) as work:
         for check in wanted:
@@ -158,7 +166,7 @@ def _plan(problem: Problem, held: NDArray[np.int64] | None, split: Any, folds: i
     with warnings.catch_warnings():
         # A splitter that ignores groups is what the audit is there to judge.
         warnings.filterwarnings("ignore", message="The groups parameter is ignored")
-        return make_splits(split, problem.target, task=problem.task, folds=folds, groups=groups, time=time, seed=seed)
+        return make_splits(split, problem.target, task=problem.strata, folds=folds, groups=groups, time=time, seed=seed)
 
 
 def _some_rows(n: int, most: int, seed: int) -> NDArray[np.int64]:

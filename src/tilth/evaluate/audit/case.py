@@ -77,7 +77,8 @@ class Case:
     @property
     def target_name(self) -> str:
         """What the target is called in a sentence."""
-        return self.problem.target_name or "the target"
+        name = self.problem.target_name
+        return ", ".join(name) if isinstance(name, list) else name or "the target"
 
     @cached_property
     def view(self) -> View | None:
@@ -86,6 +87,7 @@ class Case:
             return None
         classes = self.problem.classes
         target: Any = self.problem.target if classes is None else classes.astype(str)[self.problem.target]
+        target = None if self.problem.outputs or not self.problem.labelled else target
         return view_of(self.problem.raw, target, kinds=self.problem.told, max_rows=self.scan_rows)
 
     @cached_property

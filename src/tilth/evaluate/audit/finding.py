@@ -55,6 +55,12 @@ class AuditCheck:
     light: bool
     run: Callable[[Case], Iterable[Doubt]]
     cure: str = ""
+    #: Tasks, of one target, that it has something to say about; none named: all of them.
+    tasks: tuple[str, ...] = ()
+
+    def applies(self, problem: Problem) -> bool:
+        """Whether it has something to say about this problem."""
+        return not self.tasks or (problem.task in self.tasks and not problem.outputs)
 
     @property
     def about(self) -> str:

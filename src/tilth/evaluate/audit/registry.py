@@ -5,13 +5,17 @@ from __future__ import annotations
 from tilth.evaluate.audit import columns, measures, mismatch, outside, protocol, torn, twins
 from tilth.evaluate.audit.finding import AuditCheck
 
+#: Tasks whose target a model learns from, so that a column may give it away.
+LEARNED = ("classification", "regression", "ranking")
+CLASSES = ("classification",)
 #: In the order in which they run: those that explain a column or a score come before those that would only notice it.
 AUDIT_CHECKS: tuple[AuditCheck, ...] = (
     AuditCheck("A131", "scaled before the split", "leak", True, outside.scaled_before, "scale inside a pipeline"),
     AuditCheck("A132", "filled before the split", "leak", True, outside.filled_before, "fill inside a pipeline"),
-    AuditCheck("A133", "target encoding", "leak", True, outside.encoded_before, "encode inside the training rows"),
+    AuditCheck("A133", "target encoding", "leak", True, outside.encoded_before, "encode inside the training rows",
+               tasks=LEARNED),
     AuditCheck("A134", "columns chosen before the split", "leak", False, outside.chosen_before,
-               "choose columns inside a pipeline"),
+               "choose columns inside a pipeline", tasks=LEARNED),
     AuditCheck("A103", "rows multiplied before the split", "leak", True, twins.multiplied_rows,
                "split first, then oversample the training part; or weights"),
     AuditCheck("A101", "copies across the split", "leak", True, twins.copies_across,
@@ -21,10 +25,10 @@ AUDIT_CHECKS: tuple[AuditCheck, ...] = (
     AuditCheck("A111", "groups torn apart", "leak", True, torn.torn_groups, "split by groups"),
     AuditCheck("A112", "time torn apart", "leak", True, torn.torn_time, "test on what comes next"),
     AuditCheck("A121", "columns that know the target", "leak", True, columns.target_columns,
-               "drop what is not known before the target"),
+               "drop what is not known before the target", tasks=LEARNED),
     AuditCheck("A122", "identifiers", "leak", True, columns.identifier_columns, "drop the column or set it aside"),
     AuditCheck("A123", "gaps that know the target", "leak", True, columns.telling_gaps,
-               "drop columns filled in after the outcome"),
+               "drop columns filled in after the outcome", tasks=LEARNED),
     AuditCheck("A201", "training score", "protocol", False, protocol.training_score,
                "score rows that were not learned from"),
     AuditCheck("A202", "tuned and scored on the same folds", "protocol", False, protocol.tuned_score,
@@ -34,9 +38,9 @@ AUDIT_CHECKS: tuple[AuditCheck, ...] = (
     AuditCheck("A204", "score not reached", "protocol", False, protocol.too_good, "find the difference in protocol"),
     AuditCheck("A205", "rows dropped", "protocol", False, protocol.lost_rows, "keep the rows, fill inside the folds"),
     AuditCheck("A301", "accuracy on uneven classes", "measure", True, measures.accuracy_on_uneven_classes,
-               "balanced accuracy, recall or cost"),
+               "balanced accuracy, recall or cost", tasks=CLASSES),
     AuditCheck("A302", "uncalibrated probabilities", "measure", True, measures.uncalibrated_probabilities,
-               "calibrate inside the folds"),
+               "calibrate inside the folds", tasks=CLASSES),
     AuditCheck("A401", "unscaled distances", "mismatch", True, mismatch.unscaled_distances,
                "standardise in a pipeline"),
     AuditCheck("A402", "codes as quantities", "mismatch", True, mismatch.codes_as_quantities,

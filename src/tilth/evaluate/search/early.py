@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import has_fit_parameter
 
 from tilth.base.columns import take_rows
+from tilth.base.foreign import last_step, takes_weights
 from tilth.base.target import check_weight
 from tilth.data.table import RawTable
 from tilth.evaluate.splits import make_splits
@@ -22,13 +22,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def stops_early(model: Any) -> bool:
     """Whether the model, or the last step of a pipeline, is set to stop early and can be given the held-out rows."""
-    last = _last(model)
+    last = last_step(model)
     asked = getattr(last, "early_stopping", False) is True
     return asked and hasattr(last, "fit") and "eval_set" in inspect.signature(last.fit).parameters
-
-
-def _last(model: Any) -> Any:
-    return model.steps[-1][1] if isinstance(getattr(model, "steps", None), list) else model
 
 
 def _has(method: str) -> Callable[[F], F]:
@@ -74,7 +70,7 @@ class EarlyStopped(BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Hold rows out, learn the steps from the others, boost until the held-out loss no longer falls."""
         model = clone(self.estimator)
-        last = _last(model)
+        last = last_step(model)
         if not stops_early(model):
             raise TypeError(
                 f"EarlyStopped needs a last step with early_stopping=True and fit(eval_set=); got {last!r}."
@@ -86,7 +82,7 @@ class EarlyStopped(BaseEstimator):
             groups=None if groups is None else np.asarray(groups), seed=self.random_state,
         ).parts[0]  # fmt: skip
         weight = check_weight(sample_weight, len(labels), "EarlyStopped")
-        if weight is not None and not has_fit_parameter(last, "sample_weight"):
+        if weight is not None and not takes_weights(last):
             raise ValueError(f"{type(last).__name__}.fit takes no sample_weight.")
         learned, held = _rows(X, split.train), _rows(X, split.test)
         if last is not model:
@@ -107,7 +103,7 @@ class EarlyStopped(BaseEstimator):
     def _refitted(self, X: Any, y: Any, weight: Any, rounds: int) -> tuple[Any, Any]:
         """The model and its last step, with so many rounds, learned from all rows."""
         model = clone(self.estimator)
-        last = _last(model)
+        last = last_step(model)
         last.set_params(early_stopping=False, n_estimators=rounds)
         name = "sample_weight" if last is model else f"{model.steps[-1][0]}__sample_weight"
         return model.fit(X, y, **({} if weight is None else {name: weight})), last

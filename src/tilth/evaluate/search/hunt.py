@@ -76,7 +76,7 @@ def fit_all(model: Any, params: dict[str, Any], problem: Problem) -> Any:
 
         labels = pd.Series(labels, name=problem.target_name)  # the model knows its target again in other tables
     every = np.arange(problem.n_rows)
-    rows = problem.given if problem.starts is None else problem.rows(every, made)
+    rows = problem.given_to(made) if problem.starts is None else problem.rows(every, made)
     fitted = made.fit(rows, labels, **fit_extras(made, problem, every))
     return fitted.estimator_ if isinstance(fitted, EarlyStopped) else fitted
 

@@ -14,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from tilth.base import Assumption, Card, Classifier, Complexity, Probabilistic, Recipe, Regressor, Section, Traits
 from tilth.base.answers import Need, says
 from tilth.base.columns import take_rows
+from tilth.base.foreign import is_ours
+from tilth.base.inner import Inner, answers_of
 from tilth.data.names import beside
 from tilth.data.table import RawTable
 from tilth.evaluate.answers import Answers
@@ -28,7 +30,6 @@ from tilth.evaluate.search.space import space_of
 from tilth.evaluate.search.trials import Log, Tried, best_of, ties_with
 from tilth.evaluate.splits import Split, Splits, make_splits
 from tilth.evaluate.table import chosen_metrics
-from tilth.models.decide.inner import Inner, answers_of
 from tilth.models.decide.wrapper import Around
 from tilth.params import declared, param
 from tilth.words import plain
@@ -252,7 +253,7 @@ class TunedRegressor(Tuned, Regressor):
 def _learned(inner: Inner, params: dict[str, Any], rows: NDArray[np.int64] | None) -> Any:
     """The model inside with these parameters; one that stops early puts its held-out rows aside first."""
     made = clone(inner.estimator).set_params(**{k: clone(v, safe=False) for k, v in params.items()})
-    if not (stops_early(made) and inner._is_ours(made)):
+    if not (stops_early(made) and is_ours(made)):
         return inner.fit(rows, quiet=rows is not None, **params)
     if "kinds" in made.get_params(deep=False) and inner.schema.columns:
         made.set_params(kinds={**inner.schema.told(), **(made.get_params(deep=False)["kinds"] or {})})

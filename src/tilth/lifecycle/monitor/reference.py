@@ -140,7 +140,9 @@ class Reference:
         gone = [s.name for s in specs if s.name not in have]
         if gone:
             raise SchemaError(f"Reference.of: the schema has columns that the table lacks: {listed(gone)}.")
-        pairs: list[tuple[RawColumn, ColumnSpec, WatchedRole]] = [(have[s.name], s, s.role) for s in specs]
+        pairs: list[tuple[RawColumn, ColumnSpec, WatchedRole]] = [
+            (have[s.name], s, "feature" if s.role == "feature" else "aside") for s in specs
+        ]
         if goal is not None:
             whole = RawTable([goal], raw.n_rows, True)
             pairs.append((goal, view_of(whole).columns[0].spec, "target"))

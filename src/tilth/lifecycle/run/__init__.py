@@ -60,7 +60,7 @@ def run(
     target : the column to predict; a bundled table knows its own.
     budget : time for everything, the report too: seconds, "30s", "5m"; None has no clock, and the seed decides all.
     metric : the measure that ranks the models; by default accuracy or RMSE.
-    positive : of two classes the one that yes means; by default the rarer one.
+    positive : the positive class of two; by default the rarer one.
     costs : what mistakes cost, ``{"fp": 1, "fn": 5}``: the model then answers yes where that is cheapest.
     sensitive : columns whose groups are compared; they are not learned from, unless ``keep_sensitive``.
     groups, time : columns; rows of a group stay together, later rows are tested by earlier ones.

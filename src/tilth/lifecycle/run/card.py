@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tilth.base import Assumption, Section
+from tilth.data.schema import NOT_LEARNED
 from tilth.evaluate.table import signed
 from tilth.lifecycle.run.record import Run
 from tilth.models.ensembles.voting import Voting
@@ -18,7 +19,7 @@ def card_facts(run: Run) -> dict[str, Any]:
         "card": {
             "model": run.model_name, "source": run.name, "target": run.target, "task": run.task,
             "rows": run.question.table.n_rows, "seed": run.options.seed, "positive": run.positive,
-            "left_out": sorted(n for n, k in run.kinds.items() if k == "aside"),
+            "left_out": sorted(n for n, k in run.kinds.items() if k in NOT_LEARNED),
             "assumptions": list(dict.fromkeys(a.text for a in _assumptions(run.model))),
         },
         "score": {
@@ -40,9 +41,9 @@ def model_card(run: Run) -> str:
 def _pages(run: Run) -> list[Section]:
     n = run.question.table.n_rows
     features = [c.name for c in run.schema or () if c.role == "feature"]
-    aside = sorted(c.name for c in run.schema or () if c.role == "aside")
-    gain = f" Less Zero-R: {signed(run.gain)}." if run.gain is not None else ""
-    said = run.witness.said if run.witness is not None else "over the folds"
+    aside = sorted(c.name for c in run.schema or () if c.role != "feature")
+    gain = f" Gain over the baseline: {signed(run.gain)}." if run.gain is not None else ""
+    said = run.witness.said if run.witness is not None else "in cross-validation"
     pages = [
         Section("Model", f"{run.model_name} ({type(run.model).__name__}), predicting {run.target} ({run.task}) from "
                 f"{count(len(features), 'column')}. Made by tilth run; the manifest run.json says how."),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from tilth.data.infer import of_role
 from tilth.data.kinds import Kind
 from tilth.evaluate.search.budget import seconds_of
 
@@ -83,12 +84,19 @@ def options(
         raise ValueError(f"run: folds must be a whole number of at least 2; got {folds!r}.")
     if not (isinstance(test_size, (int, float)) and 0 <= test_size < 1):
         raise ValueError(f"run: test_size is a share of the rows, from 0 (no test) to below 1; got {test_size!r}.")
-    return Options(
+    made = Options(
         task=task, metric=metric, costs=_costs(costs), sensitive=_names(sensitive), models=_models(_names(models)),
         trust=_names(trust), kinds={n: _kind_told(k) for n, k in (kinds or {}).items()},
         budget=None if budget is None else seconds_of(budget),
         trials=trials, folds=folds, test_size=float(test_size), **others,
     )  # fmt: skip
+    sensitive_too = [n for n, word in made.kinds.items() if word == "sensitive" and n not in made.sensitive]
+    return replace(
+        made,
+        groups=made.groups or of_role(made.kinds, "group", "run"),
+        time=made.time or of_role(made.kinds, "time", "run"),
+        sensitive=(*made.sensitive, *sensitive_too),
+    )
 
 
 def _names(given: Any) -> tuple[str, ...]:

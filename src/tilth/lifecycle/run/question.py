@@ -15,6 +15,7 @@ from tilth.base.target import split_target
 from tilth.data.dates import all_dates, dates_of
 from tilth.data.kinds import Kind
 from tilth.data.reading import read
+from tilth.data.schema import NOT_LEARNED
 from tilth.data.table import RawColumn, RawTable
 from tilth.errors import SchemaError
 from tilth.lifecycle.run.options import Options
@@ -85,7 +86,7 @@ def prepare(source: Any, target: str | None, wishes: Options, part: int | None =
             told[column.name] = "date"
             notes.append(f"{column.name!r} holds dates; they were expanded into year, month, day, weekday and days.")
     _set_aside(table, target, wishes, told, notes)
-    if not [n for n in table.names if n != target and told.get(n) != "aside"]:
+    if not [n for n in table.names if n != target and told.get(n) not in NOT_LEARNED]:
         raise SourceError(f"{given.name} has no column besides the target {target!r} to predict from.")
     task = wishes.task
     if task is None and said is not None:
@@ -95,7 +96,7 @@ def prepare(source: Any, target: str | None, wishes: Options, part: int | None =
         task, reason = task_of(_values(table, target))
         reason = f"judging by the target, {reason}"
     else:
-        reason = "as told"
+        reason = "as stated"
     _refuse_hopeless(table, target, task)
     return Question(given.name, table, target, task, reason, told, notes, given.card, _path(source), dated, given.part)
 

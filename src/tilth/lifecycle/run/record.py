@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tilth.base import Section
 from tilth.base.result import Result
 from tilth.data.kinds import level_key
+from tilth.data.schema import NOT_LEARNED
 from tilth.evaluate.answers import Answers
 from tilth.evaluate.compare import Comparison
 from tilth.evaluate.intervals import Interval
@@ -155,7 +156,7 @@ class Run(Result):
 
     @property
     def positive(self) -> Any:
-        """The class that yes means, of two: as told, else the rarer one; None for more classes or numbers."""
+        """The positive class of two: the stated one, else the rarer; None for more classes or numbers."""
         if self.task != "classification" or self.division is None:
             return None
         classes = self.division.whole.classes
@@ -239,7 +240,7 @@ class Run(Result):
     def unsettled(self) -> list[Finding]:
         """Serious findings that were not dealt with."""
         dealt = {r.code for r in self.remedies}
-        aside = {n for n, k in self.kinds.items() if k == "aside"}
+        aside = {n for n, k in self.kinds.items() if k in NOT_LEARNED}
         settled = {"Q504": aside | set(self.options.trust)}
         found = self.profile.of("serious") if self.profile else []
         return [

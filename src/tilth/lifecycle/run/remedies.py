@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tilth.base.columns import take_rows
+from tilth.data.schema import NOT_LEARNED
 from tilth.data.table import RawTable
 from tilth.lifecycle.run.question import Question
 from tilth.quality import Finding
@@ -31,7 +32,7 @@ class Remedy:
 
 def leaks(findings: Iterable[Finding], question: Question, trust: Sequence[str]) -> list[str]:
     """Columns that give the target away, but for those that are trusted or left out anyway."""
-    aside = {n for n, k in question.kinds.items() if k == "aside"}
+    aside = {n for n, k in question.kinds.items() if k in NOT_LEARNED}
     named = [n for f in findings if f.code == "Q504" and f.severity == "serious" for n in f.columns]
     return [n for n in dict.fromkeys(named) if n != question.target and n not in aside and n not in trust]
 
@@ -45,7 +46,7 @@ def apply(question: Question, findings: Sequence[Finding], trust: Sequence[str])
             if found.code == code:
                 done += remedy(question, replace(found, columns=tuple(c for c in found.columns if c not in told)))
     suspects = leaks(findings, question, trust)
-    features = [n for n in question.table.names if n != question.target and question.kinds.get(n) != "aside"]
+    features = [n for n in question.table.names if n != question.target and question.kinds.get(n) not in NOT_LEARNED]
     if suspects and len(suspects) < len(features):
         trusting = " ".join(f"--trust {shlex.quote(n)}" for n in suspects)
         done.append(_aside(question, "Q504", suspects, "too good to be true", f"{trusting} keeps it"))

@@ -20,7 +20,7 @@ def verdict(run: Run) -> Section:
 
 def _headline(run: Run) -> str:
     name, score, base, gain = run.metric.name, run.score, run.baseline, run.gain
-    where = run.witness.said if run.witness is not None else "over the folds"
+    where = run.witness.said if run.witness is not None else "in cross-validation"
     if run.scores is not None and len(run.scores.scores) == 1:
         return f"Only Zero-R, which looks at no column, was tried: {name} {base} {where}."
     if gain is None or score is None or base is None:
@@ -36,7 +36,7 @@ def _headline(run: Run) -> str:
     if run.test is not None and run.scores is not None and run.chosen is not None:
         before = run.scores.differences[run.chosen][name]
         rows = run.scores.resampling.problem.n_rows
-        text += f" Over the folds of the other {rows:,} rows, which chose it, the difference was {signed(before)}."
+        text += f" In cross-validation on the other {rows:,} rows the difference was {signed(before)}."
     return text
 
 
@@ -64,11 +64,11 @@ def _danger(run: Run) -> str:
         )
     serious = run.unsettled()
     if serious:
-        return f"Danger: {'; '.join(f.title for f in serious[:2])}. Settle this before believing any score."
+        return f"Danger: {'; '.join(f.title for f in serious[:2])}. Resolve this before believing any score."
     if run.audit is not None and run.audit.worst is not None and run.audit.worst.severity == "serious":
         return f"Danger: {run.audit.worst.title}."
     if run.interrupted:
-        return "The run was interrupted: what is here was done before."
+        return "The run was interrupted: this report covers what was finished before."
     return ""
 
 

@@ -60,7 +60,7 @@ class HBOS(Detector):
     not_in_files: ClassVar[tuple[str, ...]] = ("statistic_",)  # values of the training table
     card: ClassVar[Card] = Card(
         "Rows in low cells of the columns' histograms are anomalies.",
-        Traits("anomaly", supervision="unsupervised", parametric=False, probabilistic=True),
+        Traits("anomaly", supervision="unsupervised", parametric=False),
         (
             Assumption(
                 "Columns are independent.",

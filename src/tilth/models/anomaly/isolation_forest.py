@@ -12,7 +12,7 @@ from tilth.base import Accepts, Assumption, Card, Complexity, Detector, Explanat
 from tilth.data.table import Table
 from tilth.engines.tree.isolate import copies_of, grow_isolation
 from tilth.engines.tree.sizes import part_of, tree_seeds
-from tilth.models.trees.tree_model import TreeModel
+from tilth.engines.tree.tree_model import TreeModel
 from tilth.params import declared, inert, param
 from tilth.parts.cuts import Cut, Fixed
 

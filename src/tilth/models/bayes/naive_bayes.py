@@ -30,7 +30,7 @@ from tilth.data.convert import Plan, plan
 from tilth.data.schema import Schema
 from tilth.data.steps import Bins
 from tilth.data.table import Table, empty_table
-from tilth.engines.mixture.product import Columns, Notes, ProductStatistic
+from tilth.engines.mixture.product import Columns, Notes, ProductStatistic, places
 from tilth.errors import warn_model
 from tilth.models.bayes.independence import dependence_table
 from tilth.params import declared, param
@@ -237,25 +237,17 @@ class NaiveBayes(GenerativeClassifier):
 
         check_is_fitted(self)
         classes = pd.Index(self.classes_.tolist(), name=self.target_ or "class")
-        found: dict[str, Any] = {
-            "(class)": pd.DataFrame({"count": self.class_count_, "probability": self.class_prior_}, index=classes)
-        }
-        numbers = levels = 0
-        for name, kind in zip(self.columns_, self.column_kinds_, strict=True):
+        prior = pd.DataFrame({"count": self.class_count_, "probability": self.class_prior_}, index=classes)
+        tables: dict[str, Any] = {"(class)": prior}
+        for (name, kind), j in zip(self._family().columns, places(self.column_kinds_), strict=True):
             if kind.name == "numeric":
-                spread = {
-                    "mean": self.product_.mean[:, numbers],
-                    "sd": np.sqrt(self.product_.variance[:, numbers]),
-                }
-                found[name] = pd.DataFrame(spread, index=classes)
-                numbers += 1
+                spread = {"mean": self.product_.mean[:, j], "sd": np.sqrt(self.product_.variance[:, j])}
+                tables[name] = pd.DataFrame(spread, index=classes)
             else:
-                counts = pd.DataFrame(self.statistic_.counts.column(levels), index=classes, columns=list(kind.levels))
-                probabilities = np.exp(self.product_.levels(levels).T)
-                shares = pd.DataFrame(probabilities, index=classes, columns=list(kind.levels))
-                found[name] = pd.concat({"count": counts, "probability": shares}, axis=1)
-                levels += 1
-        return found
+                blocks = {"count": self.statistic_.counts.column(j), "probability": np.exp(self.product_.levels(j).T)}
+                frames = {what: pd.DataFrame(v, index=classes, columns=list(kind.levels)) for what, v in blocks.items()}
+                tables[name] = pd.concat(frames, axis=1)
+        return tables
 
     def sample(self, n: int = 1, *, seed: int = 0) -> tuple[Any, NDArray[Any]]:
         """Draw rows and labels from p(y) prod p(x_j | y), as the model sees its columns."""

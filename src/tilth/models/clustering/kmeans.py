@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Accepts, Assumption, Card, Clusterer, Complexity, Recipe, Section, Traits
 from tilth.base.answers import Need
+from tilth.data.names import beside
 from tilth.data.table import Table
 from tilth.engines.cluster.lloyd import ClusterSums, RowPool, Walk, nearest, spread_out, walk
 from tilth.errors import warn_model
@@ -34,7 +35,7 @@ class KMeans(TransformerMixin, Clusterer):
     Rows go to their nearest centre and centres to the mean of their rows, in turn, until no centre moves; neither step
     can raise the inertia. First centres are spread out by k-means++, ``n_init`` times by other draws; the walk that
     ends lowest is kept. A cluster that loses all rows starts anew at the row furthest from its centre. Columns count
-    in their own units: standardise them where the units differ.
+    in their own units; ``scale="standard"`` weighs them alike where the units differ.
 
     >>> model = KMeans(2).fit([[0.0], [1.0], [9.0], [10.0]])
     >>> sorted(model.cluster_centers_.ravel().tolist()), model.inertia_
@@ -49,7 +50,7 @@ class KMeans(TransformerMixin, Clusterer):
         (
             Assumption("Clusters are round and of like size.", "Long or nested shapes are cut into pieces."),
             Assumption("The number of clusters is known.", "Compare inertia or silhouettes for several k."),
-            Assumption("Units are comparable.", "A column of large numbers decides alone; standardise it."),
+            Assumption("Units are comparable.", "A column of large numbers decides alone; use scale='standard'."),
         ),
         Complexity("O(n p k) per pass", "O(p k)", "O(n + p k)"),
         ("Lloyd 1957, Least squares quantization in PCM", "Arthur & Vassilvitskii 2007, k-means++"),
@@ -74,6 +75,10 @@ class KMeans(TransformerMixin, Clusterer):
         1e-4, low=0, doc="Squared movement of the centres, beside the mean variance, that counts as rest."
     )
     random_state: Any = param(0, doc="Seed of the first centres; None takes a new one each time.")
+    scale: str = param(
+        "none", options=("none", "standard"),
+        doc="Numbers as they are, or standardised first, so that distances weigh all of them alike.",
+    )  # fmt: skip
 
     def recipe(self) -> Recipe:
         """Alternating minimisation."""
@@ -180,11 +185,12 @@ class KMeans(TransformerMixin, Clusterer):
         return -float(distance.sum() if sample_weight is None else distance @ np.asarray(sample_weight, dtype=float))
 
     def clusters(self) -> pd.DataFrame:
-        """Share of the rows and centre of every cluster, largest first."""
+        """Share of the rows and centre of every cluster, in the units of the table; largest first."""
         import pandas as pd
 
         check_is_fitted(self)
-        frame = pd.DataFrame(self.cluster_centers_, columns=self.names_seen_)
+        centres = self.plan_.in_user_units(self.names_seen_, self.cluster_centers_)
+        frame = pd.DataFrame(centres, columns=beside(self.names_seen_, ["cluster", "share"]))
         frame.insert(0, "cluster", range(len(frame)))
         frame.insert(1, "share", self.sizes_ / self.sizes_.sum())
         return frame.sort_values("share", ascending=False, kind="stable", ignore_index=True)

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Assumption, Card, Complexity, Recipe, Section, Traits
 from tilth.base.answers import says
-from tilth.models.decide.inner import Inner
+from tilth.base.inner import Inner
 from tilth.models.decide.wrapper import AroundClassifier
 from tilth.params import declared, param
 from tilth.parts.calibrators import METHODS, apply_map, fit_map, log_odds, odds_floor, reliability

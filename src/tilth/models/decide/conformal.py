@@ -14,12 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Assumption, Card, Complexity, Recipe, Regressor, Section, Traits
 from tilth.base.answers import Need
+from tilth.base.inner import Inner, answers_of, class_scores
 from tilth.base.target import codes_among, numbers_of, one_dimensional, split_target
 from tilth.data.kinds import level_key
 from tilth.data.table import RawTable
 from tilth.models.catalogue import estimator_class
 from tilth.models.decide.coverage import Coverage
-from tilth.models.decide.inner import Inner, answers_of, class_scores
 from tilth.models.decide.wrapper import Around, AroundClassifier
 from tilth.params import declared, param
 from tilth.parts.conformity import (

@@ -10,9 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Assumption, Card, Complexity, Recipe, Section, Traits
 from tilth.base.answers import Need, says
+from tilth.base.inner import Inner
 from tilth.data.table import RawTable
 from tilth.errors import warn_model
-from tilth.models.decide.inner import Inner
 from tilth.models.decide.wrapper import AroundClassifier
 from tilth.params import declared, param
 from tilth.parts.thresholds import (
@@ -60,7 +60,7 @@ class ThresholdClassifier(AroundClassifier):
 
     card: ClassVar[Card] = Card(
         "A model whose yes begins where the costs of wrong answers, or a promise, put it.",
-        Traits("classification", parametric=False),
+        Traits("classification", parametric=False, probabilistic=True),
         (
             Assumption("New rows come from the same source as the training rows.", "The threshold is off."),
             Assumption(
@@ -97,7 +97,7 @@ class ThresholdClassifier(AroundClassifier):
         None, doc='A promise to keep, as ("recall", 0.9), ("precision", 0.8), ("fpr", 0.05), ("positive rate", 0.1).'
     )
     maximise: Any = param(None, doc='The measure to make large: "balanced accuracy", "f1", "mcc", "accuracy" ...')
-    positive: Any = param(None, doc="The class that yes means; None is the last in sorted order.")
+    positive: Any = param(None, doc="The positive class; None is the last in sorted order.")
 
     # ------------------------------------------------------------------------------------------------------- learning
 

@@ -1,95 +1,22 @@
-"""What all models around another model share: the inner estimator, folds, and rows passed on as they were given."""
+"""What all models around another model share: the inner estimator, and answers of rows that it has not learned."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from tilth.base import Accepts, Classifier, Predictor, Probabilistic, WeightLaw, whole_or_nothing
+from tilth.base import Probabilistic, WeightLaw
 from tilth.base.answers import says
-from tilth.base.training import Training
-from tilth.data.convert import Plan
-from tilth.data.infer import infer
+from tilth.base.inner import Inner, class_scores
+from tilth.base.over_models import OverModels
 from tilth.data.table import RawTable
 from tilth.models.catalogue import estimator_class
-from tilth.models.decide.inner import Inner, class_scores, require_inner
 from tilth.params import declared, param
 
 Floats = NDArray[np.float64]
-
-
-@declared
-class OverModels(Predictor):
-    """A model of other models, which get the rows as they came."""
-
-    accepts: ClassVar[Accepts] = Accepts(numeric=True, ordinal=True, nominal=True, missing=True, sparse=True)
-
-    random_state: Any = param(0, doc="Seed of all random choices; None takes a new one each time.")
-
-    def _models(self) -> list[Any]:
-        """The models inside, unfitted."""
-        raise NotImplementedError
-
-    def _learn_over(self, inners: list[Inner], target: NDArray[Any]) -> None:
-        """Set the fitted attributes; there is an ``Inner`` for each of the models."""
-        raise NotImplementedError
-
-    def _seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
-
-    @whole_or_nothing
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
-        """Learn from rows.
-
-        Parameters
-        ----------
-        X : table; may include the target column, whose name is then given as ``y``.
-        y : labels or numbers, or the name of a column of X.
-        sample_weight : weight of each row.
-        groups : which rows belong together; they are never parted between learning and asking.
-        """
-        return self._fit(X, y, sample_weight, groups=groups)
-
-    def _begin_training(self, training: Training, classes: Any = None) -> None:
-        """Only kinds are found: the models inside convert columns themselves."""
-        owner, raw = type(self).__name__, training.raw
-        training.target = self._encode_target(cast(Any, training.labels), classes)
-        models = self._models()
-        for model in models:
-            require_inner(model, owner, classes=isinstance(self, Classifier))
-        if raw.is_sparse:
-            self._require_sparse(raw)
-        schema = infer(raw, self.kinds if self.kinds is not None else self._kinds_inside(models))
-        self._set_schema(schema, training.name)
-        self.plan_ = Plan(schema, owner=owner, outputs=[] if raw.is_sparse else raw.typed(schema).names)
-
-    def learn_from(self, training: Training) -> None:
-        """Give every model inside the rows as they came."""
-        owner, codes = type(self).__name__, training.target
-        groups = training.of_rows("groups", owner)
-        members = None if groups is None else np.unique(groups.astype(str), return_inverse=True)[1]
-        target = self.classes_[codes] if isinstance(self, Classifier) else codes
-        rows = (training.raw, self.schema_, target, training.weight, members, self.mismatch, self.missing)
-        self._learn_over([Inner(model, owner, *rows) for model in self._models()], codes)
-
-    @staticmethod
-    def _kinds_inside(models: list[Any]) -> Any:
-        """Kinds that the models inside were told; the first that speaks of a column is believed."""
-        told: dict[str, Any] = {}
-        for model in models:
-            told = {**(getattr(model, "kinds", None) or {}), **told}
-        return told or None
-
-    def _rows(self, X: Any) -> RawTable:
-        """New rows in the columns of training, as they were read; remarks about them become warnings."""
-        raw = self._aligned(X)
-        if not raw.is_sparse:
-            self._typed(raw)
-        return raw
 
 
 @declared

@@ -24,6 +24,7 @@ from tilth.base import (
     Section,
     Traits,
 )
+from tilth.base.foreign import require_model
 from tilth.base.target import one_dimensional, split_target
 from tilth.data.convert import Plan, plan
 from tilth.data.schema import Schema
@@ -40,9 +41,9 @@ from tilth.engines.tree.reweight import (
     weighted_median,
 )
 from tilth.engines.tree.sizes import Seeds, require_squares, tree_seeds
+from tilth.engines.tree.tree_model import TreeModel
 from tilth.engines.tree.trees import Trees
-from tilth.models.ensembles.weak import Weak, answers_of, require_learner, taken_by
-from tilth.models.trees.tree_model import TreeModel
+from tilth.models.ensembles.weak import Weak, answers_of, taken_by
 from tilth.params import declared, param
 from tilth.stats.folds import draw, without
 
@@ -265,7 +266,7 @@ class AdaBoostClassifier(WeightBoosting, TreeModel, Probabilistic):
         if self.estimator is None:
             learn, ask = self._grower(table, Goal(codes=codes, n_classes=k), seeds)
         else:
-            require_learner(self.estimator, owner, classes=True)
+            require_model(self.estimator, owner, "classification", usual="a small tree")
             learn, ask = self._foreign(table, codes, k, seeds)
         held = None if held_table is None else (lambda learner: ask(learner, held_table), held_codes)
         learners, log = boost_classes(
@@ -429,7 +430,7 @@ class AdaBoostRegressor(WeightBoosting, Regressor):
         if self.estimator is None:
             learn, ask = self._grower(table, Goal(numbers=np.ascontiguousarray(target[:, None])), seeds)
         else:
-            require_learner(self.estimator, owner, classes=False)
+            require_model(self.estimator, owner, "regression", usual="a small tree")
             learn, ask = self._foreign(table, target, 0, seeds)
         learners, log = boost_numbers(
             learn, lambda learner: ask(learner, table), target, weight, self.n_estimators, rate=self.learning_rate,

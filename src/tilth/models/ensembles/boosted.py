@@ -19,9 +19,9 @@ from tilth.data.table import Table
 from tilth.engines.tree.additive import Additive
 from tilth.engines.tree.boost import Boosting, Course, Sample, boost
 from tilth.engines.tree.grow import Growth
+from tilth.engines.tree.settings import signs_of
 from tilth.engines.tree.sizes import subset_size
-from tilth.models.trees.single import signs_of
-from tilth.models.trees.tree_model import TreeModel
+from tilth.engines.tree.tree_model import TreeModel
 from tilth.params import check_params, declared, inert, param
 from tilth.parts.losses import CustomLoss, Loss
 from tilth.stats.folds import holdout

@@ -23,10 +23,10 @@ from tilth.engines.tree.forest import (
 )
 from tilth.engines.tree.grow import Bag, Goal, Grid, Growth
 from tilth.engines.tree.prune import prune_cost_complexity
+from tilth.engines.tree.settings import growth_of, signs_of
 from tilth.engines.tree.sizes import part_of, tree_seeds
+from tilth.engines.tree.tree_model import TREE_MISSING, TreeModel
 from tilth.engines.tree.trees import Trees
-from tilth.models.trees.single import growth_of, signs_of
-from tilth.models.trees.tree_model import TREE_MISSING, TreeModel
 from tilth.params import declared, inert, param
 from tilth.progress import task
 

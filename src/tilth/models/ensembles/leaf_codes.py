@@ -14,8 +14,8 @@ from tilth.base import Accepts, Assumption, Card, Complexity, Recipe, Section, T
 from tilth.data.table import Table
 from tilth.engines.tree.isolate import copies_of, grow_isolation
 from tilth.engines.tree.sizes import part_of, tree_seeds
+from tilth.engines.tree.tree_model import TreeModel
 from tilth.engines.tree.trees import LEAF
-from tilth.models.trees.tree_model import TreeModel
 from tilth.params import check_params, declared, param
 
 

@@ -16,9 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Assumption, Card, Complexity, Probabilistic, Recipe, Regressor, Section, Traits, WeightLaw
 from tilth.base.answers import says
+from tilth.base.inner import Inner, answers_of, class_scores
+from tilth.base.over_models import OverModels
 from tilth.models.catalogue import estimator_class
-from tilth.models.decide.inner import Inner, answers_of, class_scores
-from tilth.models.decide.wrapper import OverModels
 from tilth.params import declared, inert, param
 
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ class Voting(OverModels):
     def _how(self) -> str:
         if self.weights is None:
             return "all alike"
-        return "by validation" if isinstance(self.weights, str) else "as told"
+        return "by validation" if isinstance(self.weights, str) else "as given"
 
 
 def _member(item: Any, i: int) -> Member:

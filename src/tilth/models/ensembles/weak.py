@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils.validation import has_fit_parameter
 
 from tilth.base import Accepts, Classifier, Predictor, Regressor
 from tilth.base.columns import settle
+from tilth.base.foreign import takes_weights, weights_for
 from tilth.data.convert import Plan
 from tilth.data.schema import ColumnSpec, Schema
 from tilth.data.table import Table
@@ -27,25 +27,6 @@ def taken_by(estimator: Any) -> Accepts:
     return estimator.accepts if isinstance(estimator, Predictor) else Accepts(numeric=True)
 
 
-def require_learner(estimator: Any, owner: str, *, classes: bool) -> None:
-    """Refuse what is no classifier (or no regressor)."""
-    wanted = "classifier" if classes else "regressor"
-    kind = Classifier if classes else Regressor
-    if isinstance(estimator, Predictor):
-        if isinstance(estimator, kind):
-            return
-    elif callable(getattr(estimator, "fit", None)) and callable(getattr(estimator, "predict", None)):
-        found = getattr(estimator, "_estimator_type", None) or getattr(
-            getattr(estimator, "__sklearn_tags__", lambda: None)(), "estimator_type", None
-        )
-        if found in (None, wanted):
-            return
-    raise TypeError(
-        f"{owner}: estimator must be a {wanted} with fit and predict; got {type(estimator).__name__}. "
-        "None takes a small tree."
-    )
-
-
 class Weak:
     """One kind of weak learner on one table of training rows; ``n_classes`` 0 means numbers."""
 
@@ -56,7 +37,7 @@ class Weak:
         self.n_classes = n_classes
         self.owner = owner
         self.schema = Schema(tuple(ColumnSpec(c.name, c.kind, "") for c in table.columns), named=True)
-        self.takes_weights = isinstance(estimator, Predictor) or has_fit_parameter(estimator, "sample_weight")
+        self.takes_weights = takes_weights(estimator)
 
     def learn(self, weight: Floats, seed: int, *, resample: bool) -> Any:
         """A fitted copy; by drawing rows where weights are not taken or not wanted."""
@@ -72,7 +53,7 @@ class Weak:
             learner.set_params(random_state=seed % (2**31))
         if not isinstance(learner, Predictor):
             matrix = numbers_of(table, self.schema, self.owner)
-            return learner.fit(matrix, target) if weight is None else learner.fit(matrix, target, sample_weight=weight)
+            return learner.fit(matrix, target, **weights_for(learner, weight, self.owner))
         learner._set_schema(self.schema, None)
         learner.plan_ = Plan(self.schema, owner=type(learner).__name__, outputs=table.names)
         if isinstance(learner, Classifier):

@@ -107,7 +107,7 @@ class GammaRegressor(GeneralisedLinearModel):
 
     card: ClassVar[Card] = Card(
         "Positive amounts whose mean is multiplied by a factor per unit of each column.",
-        Traits("regression", linear=True, probabilistic=True),
+        Traits("regression", linear=True),
         ASSUMPTIONS,
         COST,
         SOURCES,
@@ -128,7 +128,7 @@ class TweedieRegressor(GeneralisedLinearModel):
 
     card: ClassVar[Card] = Card(
         "Amounts, zeros among them, whose variance is a power of their mean.",
-        Traits("regression", linear=True, probabilistic=True),
+        Traits("regression", linear=True),
         ASSUMPTIONS,
         COST,
         ("Tweedie 1984, An index which distinguishes between some important exponential families", *SOURCES),

@@ -158,7 +158,7 @@ class Ridge(LeastSquares):
 
     card: ClassVar[Card] = Card(
         "Least squares that prefers small weights.",
-        Traits("regression", linear=True, probabilistic=True),
+        Traits("regression", linear=True),
         ASSUMPTIONS[:3],
         COST,
         ("Hoerl and Kennard 1970, Ridge regression",),

@@ -44,7 +44,7 @@ class LinearRegressor(LinearRegressorModel):
 
     card: ClassVar[Card] = Card(
         "A weighted sum of the columns under a loss and a penalty of your choice.",
-        Traits("regression", linear=True),
+        Traits("regression", linear=True, probabilistic=True),
         ASSUMPTIONS,
         COST,
         SOURCES,

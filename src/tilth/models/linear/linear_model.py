@@ -15,10 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 from tilth.base import Accepts, Classifier, Explanation, Recipe, Regressor
 from tilth.base.answers import Need
 from tilth.base.target import class_weights
-from tilth.data.convert import Plan
-from tilth.data.number_steps import Standardise
-from tilth.data.schema import Schema
-from tilth.data.steps import Drop, FittedStep
 from tilth.data.table import Table
 from tilth.engines.linear.design import Terms
 from tilth.engines.linear.problem import Problem, Solution, Weights
@@ -66,16 +62,6 @@ class LinearModel(Inferential):
         "none", options=("none", "standard"),
         doc="Numbers as they are, or standardised first, so that a penalty weighs all of them alike.",
     )  # fmt: skip
-
-    def _plan(self, schema: Schema) -> Plan:
-        """The conversions, and the scale of numbers."""
-        planned = super()._plan(schema)
-        if self.scale == "standard":
-            dropped = {n for step in planned.steps if isinstance(step.step, Drop) for n in step.inputs}
-            names = [n for c in schema.features if c.kind.name != "nominal" for n in c.typed_names if n not in dropped]
-            if names:
-                planned.steps.append(FittedStep(Standardise(), names, reason="a penalty weighs all numbers alike"))
-        return planned
 
     # ------------------------------------------------------------------------------------------- what a model says
 

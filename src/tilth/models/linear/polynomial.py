@@ -38,7 +38,7 @@ class PolynomialRegression(LinearRegressorModel):
 
     card: ClassVar[Card] = Card(
         "A polynomial of the columns with the least squared error.",
-        Traits("regression"),
+        Traits("regression", linear_in_weights=True, probabilistic=True),
         (
             Assumption(
                 "The mean of y is a polynomial of this degree.", "Too low: bends are missed; too high: noise is fitted."
@@ -91,7 +91,7 @@ class BasisRegression(LinearRegressorModel):
 
     card: ClassVar[Card] = Card(
         "A weighted sum of functions of the columns with the least squared error.",
-        Traits("regression"),
+        Traits("regression", linear_in_weights=True, probabilistic=True),
         (Assumption("The mean of y is a sum of these functions.", "What they cannot draw is missed."),),
         COST,
         ("Gauss 1809",),

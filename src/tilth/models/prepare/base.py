@@ -10,16 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import (
     Accepts,
-    Card,
-    Complexity,
-    Recipe,
     Section,
-    Traits,
-    Transformer,
     declared,
     param,
 )
 from tilth.base.columns import align
+from tilth.base.preparation import Preparation
 from tilth.base.transformer import like_input
 from tilth.data.convert import Plan
 from tilth.data.kinds import Kind
@@ -29,28 +25,6 @@ from tilth.data.steps import FittedStep, Step
 from tilth.data.table import Table
 from tilth.errors import SchemaError
 from tilth.params import params_of
-
-TRAITS = Traits(concept="transformation", supervision="none")
-
-
-@declared
-class Preparation(Transformer):
-    """What all conversions share: a card made from the first sentence of the docstring, and a recipe."""
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if "card" not in cls.__dict__:
-            summary = (cls.__doc__ or cls.__name__).strip().partition("\n")[0]
-            cls.card = Card(summary, TRAITS, complexity=Complexity("O(n p)", "O(p)", "O(p)"))
-
-    def recipe(self) -> Recipe:
-        """No cost is minimised: what is learned is read off the training rows."""
-        return Recipe(
-            data="training rows only",
-            model=type(self).card.summary,
-            cost="none",
-            optimiser="closed form, one pass",
-        )
 
 
 @declared
@@ -122,7 +96,7 @@ class StepTransformer(Preparation):
             return [name for spec in taken for name in spec.typed_names]
         wanted = set(self._named(schema))
         for spec in schema.columns:
-            if spec.name in wanted and spec.role == "aside":
+            if spec.name in wanted and spec.role != "feature":
                 raise SchemaError(
                     f"{type(self).__name__}: column {spec.name!r} was set aside ({spec.reason}); "
                     f"say kinds={{{spec.name!r}: ...}} to use it."

@@ -11,8 +11,8 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Section, declared, param, whole_or_nothing
+from tilth.base.preparation import Preparation
 from tilth.data.reading import read
-from tilth.models.prepare.base import Preparation
 from tilth.params import check_params
 
 #: Words are runs of letters and digits, single ones included.

@@ -39,7 +39,7 @@ class PCA(Transformer):
     fold: ClassVar[Any] = "once"
     card: ClassVar[Card] = Card(
         "Orthogonal directions in which the rows vary most.",
-        Traits("transformation", supervision="unsupervised", linear=True),
+        Traits("transformation", supervision="unsupervised"),
         (
             Assumption("What varies most matters most.", "A small direction that tells classes apart is lost."),
             Assumption("Relations are linear.", "Curved shapes need more components than they have dimensions."),

@@ -133,7 +133,9 @@ class ZeroRRegressor(Regressor):
     def conclude(self, statistic: Moments) -> None:
         """Mean and spread."""
         mean, sd = statistic.mean[0], np.sqrt(statistic.variance()[0])
-        self.mean_, self.sd_ = (float(mean[0]), float(sd[0])) if len(mean) == 1 else (mean, sd)
+        one = len(mean) == 1
+        self.mean_: float | Floats = float(mean[0]) if one else mean
+        self.sd_: float | Floats = float(sd[0]) if one else sd
 
     def values(self, table: Any) -> Floats:
         """The mean for every row."""

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Accepts, Card, Complexity, Section, Traits, WeightLaw, whole_or_nothing
+from tilth.base.foreign import require_model, task_of_model
+from tilth.base.preparation import Preparation
 from tilth.base.target import encode_labels, numbers_of
 from tilth.base.training import TargetNeed, Training
 from tilth.data.table import Table
@@ -18,9 +19,7 @@ from tilth.engines.select.folds import Folds, chance_bound, inner_folds
 from tilth.engines.select.refit import Refit, Rows
 from tilth.engines.select.walk import Step
 from tilth.errors import warn_model
-from tilth.models.catalogue import task_of
-from tilth.models.prepare.base import Preparation
-from tilth.models.rules.zero_r import ZeroRClassifier, ZeroRRegressor
+from tilth.models.catalogue import estimator_class, task_of
 from tilth.params import declared, param
 from tilth.stats.bounds import corrected_t_bounds
 from tilth.words import listed
@@ -151,13 +150,8 @@ class Selector(Preparation):
         estimator = getattr(self, "estimator", None)
         if estimator is None:
             return task_of(values)[0]
-        if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
-            raise TypeError(
-                f"{type(self).__name__}: estimator must be a model with fit and predict, such as NaiveBayes(); got "
-                f"{estimator!r:.60}."
-            )
-        known = "classification" if is_classifier(estimator) else "regression" if is_regressor(estimator) else ""
-        return known or task_of(values)[0]
+        require_model(estimator, type(self).__name__)
+        return task_of_model(estimator) or task_of(values)[0]
 
     def _choose(self, given: Given) -> Bools:
         """Which columns of the table stay."""
@@ -211,11 +205,8 @@ class ScoredSelector(Selector):
 
     def _model(self, given: Given) -> Any:
         """The estimator in force."""
-        from tilth.models.linear.least_squares import LinearRegression
-        from tilth.models.linear.logistic import LogisticRegression
-
         if self.estimator is None:
-            return LogisticRegression() if given.is_classes else LinearRegression()
+            return estimator_class("LogisticRegression" if given.is_classes else "LinearRegression")()
         return self.estimator
 
     def _folds(self, given: Given) -> Folds:
@@ -241,7 +232,7 @@ class ScoredSelector(Selector):
 
     def _baseline(self, refit: Refit, given: Given) -> Floats:
         """Scores without any column: the most frequent class, or the mean."""
-        zero = ZeroRClassifier() if given.is_classes else ZeroRRegressor()
+        zero = estimator_class("ZeroRClassifier" if given.is_classes else "ZeroRRegressor")()
         return Refit(zero, refit.rows, refit.folds, refit.scorer).one(np.arange(given.n_columns))
 
     def _record(self, steps: list[Step], chosen: int, names: list[str], verb: str, every: Step | None) -> None:

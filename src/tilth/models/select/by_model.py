@@ -10,11 +10,12 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Card, Complexity, Recipe, Section
+from tilth.base.foreign import last_step
+from tilth.engines.linear.design import Terms
 from tilth.engines.select.refit import Refit
 from tilth.engines.select.walk import Clock, Step
 from tilth.errors import warn_model
-from tilth.models.linear.linear_model import LinearModel
-from tilth.models.prepare.scale import Standardise
+from tilth.models.catalogue import estimator_class
 from tilth.models.select.base import TRAITS, Given, ScoredSelector
 from tilth.params import declared, param
 
@@ -66,18 +67,15 @@ class SelectByModel(ScoredSelector):
         )
 
     def _model(self, given: Given) -> Any:
-        from tilth.models.linear.logistic import LogisticRegression
-        from tilth.models.linear.sparse import LassoCV
-
         if self.estimator is not None:
             return self.estimator
         sparse = (
-            LogisticRegression(penalty="l1")
+            estimator_class("LogisticRegression")(penalty="l1")
             if given.is_classes
-            else LassoCV(rule="one_se", cv=max(2, min(5, given.n_rows // 2)))
+            else estimator_class("LassoCV")(rule="one_se", cv=max(2, min(5, given.n_rows // 2)))
         )
         # A penalty on weights charges columns by their unit unless they have one spread.
-        return make_pipeline(Standardise(), sparse)
+        return make_pipeline(estimator_class("Standardise")(), sparse)
 
     def _choose(self, given: Given) -> Bools:
         d, clock = given.n_columns, Clock()
@@ -164,13 +162,9 @@ def _no_score(*_: Any, **__: Any) -> float:
     return float("nan")
 
 
-def _last(model: Any) -> Any:
-    return model.steps[-1][1] if isinstance(model, Pipeline) else model
-
-
 def _is_sparse_model(model: Any) -> bool:
     """Whether some weight of a linear model is exactly zero by its penalty."""
-    coef = getattr(_last(model), "coef_", None)
+    coef = getattr(last_step(model), "coef_", None)
     return coef is not None and bool((np.asarray(coef) == 0).any())
 
 
@@ -179,7 +173,7 @@ def importance_of(model: Any, X: Any, names: list[str], owner: str) -> Floats:
     if isinstance(model, Pipeline) and len(model.steps) > 1:
         return importance_of(model.steps[-1][1], model[:-1].transform(X), names, owner)
     own = getattr(model, "n_features_in_", len(names)) == len(names)
-    if own and isinstance(model, LinearModel):
+    if own and isinstance(getattr(model, "terms_", None), Terms):
         return _linear_importance(model, X)
     coef = getattr(model, "coef_", None)
     found = getattr(model, "feature_importances_", None) if coef is None else coef

@@ -13,7 +13,7 @@ from tilth.base.training import TargetNeed, Training
 from tilth.data.table import RawTable
 from tilth.engines.linear.design import Terms
 from tilth.engines.linear.evidence import Evidence
-from tilth.models.linear.least_squares import LinearRegression
+from tilth.models.catalogue import estimator_class
 from tilth.models.select.base import Selector, ratio_advice
 from tilth.params import declared, param
 from tilth.stats.gram import Gram
@@ -75,7 +75,7 @@ class DropCollinear(Selector):
     def _search(
         self, raw: RawTable, names: list[str], weight: Floats | None, values: Floats | None
     ) -> NDArray[np.bool_]:
-        model = LinearRegression(kinds=self.kinds)
+        model: Any = estimator_class("LinearRegression")(kinds=self.kinds)
         typed = model._begin(raw, None, weight)
         terms = Terms.of(typed, reference=True)
         design = np.asarray(terms.design(typed).dense(), dtype=np.float64)

@@ -12,7 +12,7 @@ from tilth.data.reading import read
 from tilth.engines.linear.normal import NormalEquations
 from tilth.engines.select.folds import Folds
 from tilth.engines.select.shared import FoldSums, SharedSquares
-from tilth.models.linear.least_squares import LinearRegression, Ridge
+from tilth.models.catalogue import estimator_class
 from tilth.models.select.base import Given
 from tilth.stats.gram import Gram
 
@@ -26,7 +26,7 @@ def shared_squares(estimator: Any, given: Given, folds: Folds, scoring: Any) -> 
 
     Each fold converts its rows as the model would (levels, missing values) from its own training rows alone.
     """
-    if type(estimator) not in (LinearRegression, Ridge) or not estimator.fit_intercept:
+    if type(estimator) not in map(estimator_class, ("LinearRegression", "Ridge")) or not estimator.fit_intercept:
         return None
     if (scoring is not None and not isinstance(scoring, str)) or scoring not in SCORES or given.is_classes:
         return None
@@ -61,7 +61,7 @@ def _fold_sums(estimator: Any, given: Given, train: Any, test: Any) -> FoldSums 
     ]
     if any(b is None for b in both):
         return None
-    ridge = float(estimator.alpha) if isinstance(estimator, Ridge) else 0.0
+    ridge = float(getattr(estimator, "alpha", 0.0))
     return FoldSums(both[0], both[1], owner, ridge)  # type: ignore[arg-type]
 
 

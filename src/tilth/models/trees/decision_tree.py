@@ -24,18 +24,11 @@ from tilth.engines.tree.prune import (
     prune_reduced_error,
 )
 from tilth.engines.tree.rounds import ByClass, class_totals, grow_over_chunks
+from tilth.engines.tree.settings import growth_of, signs_of
 from tilth.engines.tree.sizes import require_squares, tree_seeds
+from tilth.engines.tree.tree_model import TREE_MISSING
 from tilth.engines.tree.trees import Trees
-from tilth.models.trees.single import (
-    BIAS,
-    SingleTree,
-    TreeClassifier,
-    TreeRegressor,
-    above,
-    growth_of,
-    signs_of,
-)
-from tilth.models.trees.tree_model import TREE_MISSING
+from tilth.models.trees.single import BIAS, SingleTree, TreeClassifier, TreeRegressor, above
 from tilth.params import declared, param
 from tilth.stats.folds import holdout
 

@@ -11,31 +11,33 @@ from tilth.base.declare import Light
 from tilth.base.target import split_target
 from tilth.data.convert import plan
 from tilth.data.infer import infer
+from tilth.data.schema import NOT_LEARNED
 from tilth.errors import SchemaError
 from tilth.lifecycle.run import remedies
 from tilth.lifecycle.run.division import divide
 from tilth.lifecycle.run.record import Run, same_label
 from tilth.models.catalogue import estimator_class
 from tilth.quality import profile
-from tilth.words import count, listed
+from tilth.words import count, listed, readable
 
 
 def ask(run: Run) -> Iterable[Section]:
     """The question as task, performance and experience."""
     question = run.question
     table, target = question.table, question.target
-    others = sum(n != target and question.kinds.get(n) != "aside" for n in table.names)
+    others = sum(n != target and question.kinds.get(n) not in NOT_LEARNED for n in table.names)
     metric = run.metrics()[0]
     values = np.asarray(split_target(table, target, "run")[1])
     if run.task == "classification":
         labels, counts = np.unique(values, return_counts=True)
         task = f"predict {target} ({listed(labels.tolist())}) from {count(others, 'column')}"
-        measure = f"{metric.name} on rows not learned from, beside Zero-R, the most frequent class"
-        first = f"always {labels.tolist()[counts.argmax()]!r} is right in {100 * counts.max() / len(values):.1f} %"
+        measure = f"{metric.name} on new rows, compared with Zero-R, the most frequent class"
+        common, share = labels.tolist()[counts.argmax()], counts.max() / len(values)
+        first = f"always answering {common!r} is right {share:.1%} of the time"
     else:
         task = f"predict the number {target} ({values.min():g} to {values.max():g}) from {count(others, 'column')}"
-        measure = f"{metric.name} on rows not learned from, beside Zero-R, the mean"
-        first = f"always {values.mean():.4g} is wrong by {values.std():.4g} (RMSE)"
+        measure = f"{metric.name} on new rows, compared with Zero-R, the mean"
+        first = f"always answering the mean ({readable(float(values.mean()))}): RMSE {readable(float(values.std()))}"
     rows = [
         f"  task         {task}",
         f"  performance  {measure}",
@@ -84,10 +86,10 @@ def look(run: Run) -> Iterable[Section]:
     roles = [c.role for c in run.schema]
     kinds: dict[str, int] = {}
     for column in run.schema:
-        word = "left out" if column.role == "aside" else column.kind.name
+        word = "left out" if column.role != "feature" else column.kind.name
         kinds[word] = kinds.get(word, 0) + 1
     run.say("columns", ", ".join(f"{n} {k}" for k, n in kinds.items()))
-    if all(r == "aside" for r in roles):
+    if all(r != "feature" for r in roles):
         from tilth.lifecycle.source import SourceError
 
         raise SourceError(
@@ -122,17 +124,17 @@ def divide_rows(run: Run) -> Iterable[Section]:
         raise SchemaError(f"There is no class {wishes.positive!r} in {run.target!r}; there are {listed(labels)}.")
     if len(found.test):
         held = (
-            f"{count(len(found.test), 'row')} are held back and tested on once, at the end ({found.held}); the other "
-            f"{len(found.rows)} choose the model by {found.outer.name}, with a search inside every part."
+            f"{count(len(found.test), 'row')} are held out for one test at the end ({found.held}); the other "
+            f"{len(found.rows):,} select the model ({found.outer.name}), with a search inside every fold."
         )
     else:
-        held = f"No rows are held back: {found.held}. The model is chosen and scored by {found.outer.name}."
+        held = f"No rows are held out: {found.held}. The model is selected and scored by {found.outer.name}."
     kept = []
     if wishes.groups is not None:
-        kept.append(f"Rows of the same {wishes.groups} are never torn apart.")
+        kept.append(f"Rows of the same {wishes.groups} stay together.")
     if wishes.time is not None:
         kept.append(f"Later rows (by {wishes.time}) are tested by models of earlier ones.")
-    run.say("split", f"{len(found.rows)} rows choose by {found.outer.name}; {len(found.test)} held back")
+    run.say("split", f"{len(found.rows):,} rows select the model ({found.outer.name}); {len(found.test):,} held out")
     words = f"{held} {' '.join(kept)}".strip()
     yield Section(
         "Split", f"{words}\n\nEverything learned, conversions too, is learned from training rows alone.",

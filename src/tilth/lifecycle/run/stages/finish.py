@@ -8,9 +8,9 @@ from typing import Any
 from sklearn.base import clone
 
 from tilth.base import Section
+from tilth.engines.tree.tree_model import TreeModel
 from tilth.lifecycle.run.record import Run
 from tilth.lifecycle.run.script import call_text
-from tilth.models.trees.tree_model import TreeModel
 from tilth.words import count
 
 

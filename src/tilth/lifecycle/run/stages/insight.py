@@ -12,6 +12,7 @@ import numpy as np
 from tilth.base import Section
 from tilth.base.columns import take_rows
 from tilth.base.declare import Light
+from tilth.data.schema import NOT_LEARNED
 from tilth.evaluate.answers import Answers
 from tilth.evaluate.calibration import calibration
 from tilth.evaluate.curves import learning_curve
@@ -289,9 +290,9 @@ def doubts(run: Run) -> Iterable[Section]:
     if run.clock.left > max(LEAST_FOR_CHECKS, 60 * contest.entries[checked].fit_seconds):
         # Columns that are left out say nothing about what was learned.
         table = division.develop.raw
-        for name in [n for n, k in run.kinds.items() if k == "aside" and n in table.names]:
+        for name in [n for n, k in run.kinds.items() if k in NOT_LEARNED and n in table.names]:
             table = table.without(name)
-        told = {n: k for n, k in run.kinds.items() if k != "aside"}
+        told = {n: k for n, k in run.kinds.items() if k not in NOT_LEARNED}
         run.audit = audit(
             contest.made(checked), table, division.develop.labels, groups=division.develop.groups,
             time=division.develop.time, kinds=told or None, seed=run.options.seed,

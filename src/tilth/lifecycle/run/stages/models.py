@@ -86,7 +86,7 @@ def _why(run: Run, contest: Contest, board: Comparison, best: str) -> str:
         f" {board.best} scored better, but its last fits would not have ended within the budget."
     )  # fmt: skip
     if len(board.scores) == 1:
-        return f"Only Zero-R was tried; {listed(contest.refused, 3)} could not be, see below."
+        return f"Time ran out before any model was tried ({listed(contest.refused, 3)}); allow more, as in --budget 2m."
     if run.chosen == board.baseline:
         if out:
             return f"Zero-R is kept:{out}"
@@ -229,9 +229,9 @@ def test_once(run: Run) -> Iterable[Section]:
         asked = resample({chosen: models[chosen]}, division.develop, first, keep_models=True, workers=1)
         outcome = asked.trials[chosen].outcomes[0]
         run.witness = Witness(outcome.model, splits.parts[0].test, at.scores.resampling.pooled(chosen),
-                              "over the folds")  # fmt: skip
-        run.say("test", "no rows were held back; the folds give the score")
-        yield Section("Performance", f"Of the folds: {at.scores.verdict()}", parts=_performance(run))
+                              "in cross-validation")  # fmt: skip
+        run.say("test", "no rows were held out; cross-validation gives the score")
+        yield Section("Performance", f"In cross-validation: {at.scores.verdict()}", parts=_performance(run))
         return
     found = resample(models, division.whole, once, keep_models=True, workers=1, may_fail={"One-R"}, title="Testing")
     if found.interrupted:
@@ -239,17 +239,16 @@ def test_once(run: Run) -> Iterable[Section]:
     run.test = Scores(found, contest.metrics, "Zero-R")
     outcome = found.trials[chosen].outcomes[0]
     assert outcome.answers is not None
-    run.witness = Witness(outcome.model, division.test, outcome.answers, f"on {len(division.test)} rows held back")
+    run.witness = Witness(outcome.model, division.test, outcome.answers, f"on {len(division.test):,} held-out rows")
     score, gain = run.score, run.gain
-    text = (
-        f"{run.model_name}: {run.metric.name} {score} on {count(len(division.test), 'row')} that nothing was chosen by."
-    )
+    held = count(len(division.test), "held-out row")
+    text = f"{run.model_name}: {run.metric.name} {score} on {held} not used for any choice."
     if gain is not None:
-        text += f" Less Zero-R: {signed(gain)}."
+        text += f" Gain over the baseline: {signed(gain)}."
     fold = at.scores.scores[chosen][run.metric.name]
     agrees = score is not None and score.low <= fold.value <= score.high
-    verdict = "agrees" if agrees else "does not agree: look at the split"
-    text += f" The folds had said {readable(fold.value)}, which {verdict}."
+    verdict = "consistent" if agrees else "not consistent: check the split"
+    text += f" Cross-validation estimated {readable(fold.value)}; {verdict}."
     run.say("test", text)
     yield Section("Test, once", text, run.test.short_frame(), parts=_performance(run),
                   light="good" if run.is_better else "bad")  # fmt: skip

@@ -14,16 +14,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import has_fit_parameter
 
 from tilth import progress
-from tilth.base import Accepts, Estimator
 from tilth.base.answers import Need, Outputs, answers, says
 from tilth.base.columns import take_rows
-from tilth.data.convert import Plan, plan
-from tilth.data.reading import read
+from tilth.base.foreign import Foreign, is_ours, weights_for
+from tilth.data.convert import Accepts, plan
 from tilth.data.schema import Schema
 from tilth.data.table import RawTable
 from tilth.errors import TilthWarning
@@ -31,61 +29,6 @@ from tilth.stats.folds import fold_of_rows, holdout, pairs_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-
-def require_inner(estimator: Any, owner: str, *, classes: bool) -> None:
-    """Refuse what is no classifier (or no regressor)."""
-    wanted = "classifier" if classes else "regressor"
-    if isinstance(estimator, type):
-        raise TypeError(f"{owner}: estimator must be a model, not a class: write {estimator.__name__}().")
-    fits = callable(getattr(estimator, "fit", None)) and callable(getattr(estimator, "predict", None))
-    if not fits or (is_regressor(estimator) if classes else is_classifier(estimator)):
-        raise TypeError(
-            f"{owner}: estimator must be a {wanted} with fit and predict; got {type(estimator).__name__}. "
-            "None takes a linear model."
-        )
-
-
-@dataclass
-class Foreign:
-    """A fitted estimator of another library, and how rows become what it takes; its own attributes are reached too."""
-
-    model: Any
-    plan: Plan | None
-    dense: bool
-
-    def rows(self, raw: RawTable) -> Any:
-        """Rows as the estimator takes them."""
-        if raw.is_sparse and not self.dense:
-            return raw.matrix
-        if raw.is_sparse:
-            raw = read(raw.matrix.toarray())
-        if self.plan is not None:
-            return np.ascontiguousarray(self.plan.apply(raw.typed(self.plan.schema)).numbers())
-        return frame_of(raw) if raw.named or raw.matrix is None else raw.matrix
-
-    def __getattr__(self, name: str) -> Any:
-        """Only called for what is not there: the estimator's own attributes."""
-        if name.startswith("__") or name == "model":
-            raise AttributeError(name)
-        return getattr(self.model, name)
-
-
-def frame_of(raw: RawTable) -> Any:
-    """A raw table as a pandas frame with the types that a user would have given it."""
-    import pandas as pd
-
-    made: dict[str, Any] = {}
-    for column in raw.columns:
-        if column.form in ("number", "integer", "date"):
-            made[column.name] = column.values
-        elif column.form == "level":
-            made[column.name] = pd.Categorical.from_codes(column.values, column.levels, ordered=column.ordered)
-        else:
-            cells = np.array([*column.levels, None], dtype=object)[column.values]
-            whole = column.form == "boolean" and (column.values >= 0).all()
-            made[column.name] = cells.astype(bool) if whole else cells
-    return pd.DataFrame(made, index=range(raw.n_rows))
 
 
 @dataclass
@@ -118,14 +61,9 @@ class Inner:
         with warnings.catch_warnings():
             if quiet:
                 warnings.simplefilter("ignore", TilthWarning)
-            if self._is_ours(model):
+            if is_ours(model):
                 return self._fit_ours(model, raw, y, weight)
             return self._fit_foreign(model, raw, y, weight)
-
-    def _is_ours(self, model: Any) -> bool:
-        while isinstance(model, Pipeline):
-            model = model.steps[0][1]
-        return isinstance(model, Estimator)
 
     def _fit_ours(self, model: Any, raw: RawTable, y: NDArray[Any], weight: Floats | None) -> Any:
         known = model.get_params(deep=False)
@@ -134,7 +72,7 @@ class Inner:
         for name, usual in (("mismatch", "convert"), ("missing", "auto")):
             if name in known and getattr(self, name) != usual:
                 model.set_params(**{name: getattr(self, name)})
-        return model.fit(raw, y, **self._weights(model, weight))
+        return model.fit(raw, y, **weights_for(model, weight, self.owner))
 
     def _fit_foreign(self, model: Any, raw: RawTable, y: NDArray[Any], weight: Floats | None) -> Foreign:
         if is_classifier(model) and len(np.unique(y)) < 2:
@@ -151,21 +89,8 @@ class Inner:
             )  # fmt: skip
             conversions, _ = planned.fit(raw.typed(self.schema), weight)
         made = Foreign(model, conversions, not raw.is_sparse)
-        model.fit(made.rows(raw), y, **self._weights(model, weight))
+        model.fit(made.rows(raw), y, **weights_for(model, weight, self.owner))
         return made
-
-    def _weights(self, model: Any, weight: Floats | None) -> dict[str, Any]:
-        if weight is None:
-            return {}
-        name, last = "sample_weight", model
-        while isinstance(last, Pipeline):
-            name, last = f"{last.steps[-1][0]}__{name}", last.steps[-1][1]
-        if not has_fit_parameter(last, "sample_weight"):
-            raise ValueError(
-                f"{self.owner}: {type(last).__name__}.fit takes no sample_weight; leave the weights out, or choose an "
-                "estimator that takes them."
-            )
-        return {name: weight}
 
     # ---------------------------------------------------------------------------------------------------------- parts
 
