@@ -154,6 +154,7 @@ from tilth.models.prepare.scale import Winsorise as Winsorise
 from tilth.models.prepare.text import OneHotWords as OneHotWords
 from tilth.models.prepare.text import WordCounts as WordCounts
 from tilth.models.prepare.text import WordVectors as WordVectors
+from tilth.models.recommend.popular import PopularItems as PopularItems
 from tilth.models.reduction.pca import PCA as PCA
 from tilth.models.rules.one_r import OneRClassifier as OneRClassifier
 from tilth.models.rules.zero_r import ZeroRClassifier as ZeroRClassifier
@@ -280,6 +281,7 @@ from tilth.models import decide as decide
 from tilth.models import ensembles as ensembles
 from tilth.models import linear as linear
 from tilth.models import prepare as prepare
+from tilth.models import recommend as recommend
 from tilth.models import reduction as reduction
 from tilth.models import rules as rules
 from tilth.models import select as select

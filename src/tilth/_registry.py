@@ -102,6 +102,7 @@ ESTIMATORS: dict[str, str] = {
     "WordVectors": "tilth.models.prepare.text",
     "TunedClassifier": "tilth.evaluate.search.tuned",
     "TunedRegressor": "tilth.evaluate.search.tuned",
+    "PopularItems": "tilth.models.recommend.popular",
     "MostFrequentTagger": "tilth.models.sequences.most_frequent",
 }
 
@@ -256,5 +257,6 @@ CHAPTERS = (
     "decide",
     "select",
     "prepare",
+    "recommend",
     "sequences",
 )

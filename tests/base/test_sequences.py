@@ -21,7 +21,7 @@ class Lengths(SequenceModel):
 
     accepts: ClassVar[Accepts] = Accepts(numeric=True, nominal=True, missing=True)
     target_need: ClassVar[Any] = "none"
-    card: ClassVar[Card] = Card("States by length.", Traits("sequences", supervision="unsupervised"))
+    card: ClassVar[Card] = Card("States by length.", Traits("sequence", supervision="unsupervised"))
     learned: ClassVar[dict[str, str]] = {"mean_": "float[]"}
 
     def recipe(self) -> Recipe:
@@ -47,7 +47,7 @@ class First(SequenceModel):
     """Gives every step the first label."""
 
     accepts: ClassVar[Accepts] = Accepts(numeric=True, nominal=True, missing=True)
-    card: ClassVar[Card] = Card("The first label.", Traits("sequences"))
+    card: ClassVar[Card] = Card("The first label.", Traits("sequence"))
 
     def learn(self, sequences: Any, target: Any, weight: Any) -> None:
         """Nothing is learned."""

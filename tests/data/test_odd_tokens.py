@@ -67,7 +67,7 @@ def test_a_slip_in_a_hundred_numbers_is_missing() -> None:
 
 def test_the_word_of_the_user_reads_tokens_as_missing_but_not_a_column_of_words() -> None:
     spec = infer({"x": ["1", "2", "many", "3"]}, {"x": "numeric"})["x"]
-    assert (spec.n_missing, spec.reason) == (1, "as told; 1 cell 'many' taken as missing")
+    assert (spec.n_missing, spec.reason) == (1, "stated; 1 cell 'many' taken as missing")
     with pytest.raises(SchemaError, match="'many' does not read as a number"):
         infer({"x": ["many", "few", "3", "4"]}, {"x": "numeric"})
 

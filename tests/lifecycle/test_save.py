@@ -13,11 +13,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix, issparse
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 import tilth
 from tilth._registry import STORED
-from tilth.base import Classifier, Estimator, Regressor
+from tilth.base import Classifier, Estimator, Recommender, Regressor
 from tilth.base.preparation import Preparation
 from tilth.data.chunks import chunks
 from tilth.data.convert import Plan
@@ -41,6 +42,7 @@ from tilth.parts.families import Family
 from tilth.parts.part import Part
 from tilth.parts.smoothing import Laplace
 from tilth.stats import Counts, Gram, Histogram, Moments, QuantileSketch, ValueCounts
+from tilth.testing.data import pairs
 
 ESTIMATORS = all_estimators()
 
@@ -89,6 +91,8 @@ def rows_for(cls: type[Estimator]) -> Any:
         return ["the cat sat", "the mat", "a cat on the mat"]
     if issubclass(cls, PixelVectors):
         return np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
+    if issubclass(cls, Recommender):
+        return pairs(60).X
     return mixed()
 
 
@@ -607,6 +611,33 @@ def test_changed_labels_are_counted(tmp_path, monkeypatch):
     monkeypatch.setattr(tilth.OneRClassifier, "labels", lambda self, X: np.array(["no"] * ROWS, dtype="<U3"))
     with pytest.warns(ModelWarning, match=r"predict differs in \d+ of 12 answers"):
         load(path)
+
+
+@pytest.mark.parametrize(
+    ("model", "hook", "named"),
+    [(tilth.HBOS(), "strangeness", "scores"), (tilth.LinearRegression(), "intervals", "predict_interval"),
+     (tilth.LinearSVC(), "scores", "scores"), (tilth.ConformalClassifier(), "sets", "predict_set"),
+     (tilth.KMeans(2), "assign", "predict")],
+    ids=lambda v: type(v).__name__ if hasattr(v, "fit") else v,
+)  # fmt: skip
+def test_whatever_a_model_says_is_replayed(tmp_path, monkeypatch, model, hook, named):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = X[:, 0] if isinstance(model, tilth.LinearRegression) else (X[:, 0] > 0).astype(int)
+    model = clone(model).fit(X, y)
+    assert named in replay(model)
+    path = save(model, tmp_path / "m.tilth")
+    whole = getattr(type(model), hook)
+
+    def other(self, *rows):
+        answer = whole(self, *rows)
+        return ~answer if answer.dtype == bool else answer + 1
+
+    monkeypatch.setattr(type(model), hook, other)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        load(path)
+    assert any(f"{named} differs" in str(w.message) for w in caught)
 
 
 def test_a_model_that_cannot_answer_is_saved_with_its_error(tmp_path, monkeypatch):

@@ -9,6 +9,7 @@ from tilth.base.estimator import Estimator, WeightLaw
 from tilth.base.generative import GenerativeClassifier
 from tilth.base.learner import Learner, Predictor
 from tilth.base.on_tables import OnTables
+from tilth.base.recommender import Recommender
 from tilth.base.regressor import Regressor
 from tilth.base.sequences import SequenceModel
 from tilth.base.training import Training
@@ -20,6 +21,6 @@ from tilth.params import declared, inert, param
 __all__ = [
     "Accepts", "Assumption", "Candidate", "Card", "Classifier", "Clusterer", "Complexity", "Density", "Detector",
     "Estimator", "Explanation", "GenerativeClassifier", "Learner", "OnTables", "Predictor", "Probabilistic", "Recipe",
-    "Regressor", "Section", "SequenceModel", "Traits", "Training", "Transformer", "WeightLaw", "declared", "inert",
-    "param", "whole_or_nothing",
+    "Recommender", "Regressor", "Section", "SequenceModel", "Traits", "Training", "Transformer", "WeightLaw",
+    "declared", "inert", "param", "whole_or_nothing",
 ]  # fmt: skip

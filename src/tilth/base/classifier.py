@@ -57,7 +57,8 @@ class Classifier(ClassifierMixin, Labelled, Predictor):
         """Only called for what is not there: a classifier without probabilities says what to do about it."""
         if name in ("predict_proba", "predict_log_proba"):
             raise AttributeError(f"{type(self).__name__} has no {name}: {self._why_no_probabilities()}")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        # A property that failed comes here as well: its own error, such as NotFittedError, is the one to tell.
+        return object.__getattribute__(self, name)
 
     def _why_no_probabilities(self) -> str:
         return (

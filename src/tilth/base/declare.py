@@ -17,6 +17,7 @@ Supervision = Literal["supervised", "unsupervised", "semi-supervised", "none"]
 Light = Literal["", "good", "warn", "bad"]
 Concept = Literal[
     "classification", "regression", "clustering", "association", "transformation", "anomaly", "density", "sequence",
+    "recommendation",
 ]  # fmt: skip
 
 

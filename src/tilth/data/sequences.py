@@ -143,16 +143,7 @@ def parts_of(offsets: Offsets, steps: int) -> Iterator[tuple[int, int]]:
 
 def symbols(table: RawTable) -> RawTable:
     """The table with text as levels: a word in a sequence is a symbol, however many different ones there are."""
-
-    def symbol(column: RawColumn) -> RawColumn:
-        if column.form != "text":
-            return column
-        met = np.unique(column.values[column.values >= 0])
-        lookup = np.full(len(column.levels) + 1, -1, dtype=np.int32)
-        lookup[met] = np.arange(len(met), dtype=np.int32)
-        return RawColumn(column.name, "level", lookup[column.values], [column.levels[i] for i in met])
-
-    return replace(table, columns=[symbol(c) for c in table.columns])
+    return replace(table, columns=[c.as_levels() if c.form == "text" else c for c in table.columns])
 
 
 # ------------------------------------------------------------------------------------------------------------- reading

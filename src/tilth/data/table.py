@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tilth import _core
 from tilth.data.dates import dates_of
-from tilth.data.kinds import Kind, Level, level_key
+from tilth.data.kinds import Kind, Level, level_key, plain_level
 from tilth.data.numbers import parse_number
 from tilth.data.schema import DATE_PARTS, ColumnSpec, Form, Schema
 from tilth.errors import SchemaError
@@ -217,6 +217,22 @@ class RawColumn:
         """Values as they were given: numbers, dates, or levels with None for missing."""
         coded = self.form in ("text", "level", "boolean")
         return np.array([*self.levels, None], dtype=object)[self.values] if coded else self.values
+
+    def as_levels(self) -> RawColumn:
+        """The column as a factor of the levels that occur, whatever it holds; texts, numbers and dates are sorted."""
+        if self.form in ("text", "level", "boolean"):
+            met = np.unique(self.values[self.values >= 0])
+            if self.form == "text":
+                met = np.array(sorted(met, key=lambda i: str(self.levels[i])), dtype=np.intp)
+            lookup = np.full(len(self.levels) + 1, -1, dtype=np.int32)
+            lookup[met] = np.arange(len(met), dtype=np.int32)
+            return replace(self, form="level", values=lookup[self.values], levels=[self.levels[i] for i in met])
+        texts = self.values.astype("datetime64[s]").astype(str) if self.form == "date" else self.values
+        missing = np.isnat(self.values) if self.form == "date" else self.values != self.values
+        distinct, codes = np.unique(texts[~missing], return_inverse=True)
+        values = np.full(len(self.values), -1, dtype=np.int32)
+        values[~missing] = codes
+        return RawColumn(self.name, "level", values, [plain_level(v) for v in distinct.tolist()])
 
     def typed(self, spec: ColumnSpec) -> NDArray[Any]:
         """Values for the kind in ``spec``: float64, or int32 codes with -2 for a level the spec does not know."""

@@ -174,7 +174,8 @@ class Subject:
         if self.task == "classification":
             return np.asarray(self.model.classes_)
         if self._clusters is None:
-            self._clusters = np.unique(answers(self.model, self.given, ("prediction",)).prediction)
+            wanted: tuple[Need, ...] = ("prediction",)
+            self._clusters = np.unique(answers(self.model, self.given, wanted).prediction)
         return self._clusters
 
     @property

@@ -66,6 +66,21 @@ def example(
     return Example(X, y, rng.integers(0, 4, n).astype(np.float64))
 
 
+def pairs(n: int = 120, *, seed: int = 0, **_: Any) -> Example:
+    """Pairs of users and items with ratings, beside a column that says nothing; most items are rated by few.
+
+    >>> pairs(3).X["user"].tolist()
+    ['u9', 'u7', 'u5']
+    """
+    import pandas as pd
+
+    rng = np.random.default_rng(seed)
+    users, items = rng.integers(0, 11, n), np.minimum(rng.geometric(0.2, n), 15)
+    X = pd.DataFrame({"user": [f"u{u}" for u in users], "item": items, "day": rng.integers(0, 7, n)})
+    ratings = 3.0 + 0.2 * (users - 5) - 0.1 * items + rng.normal(0, 0.3, n)
+    return Example(X, np.round(ratings, 2), rng.integers(0, 4, n).astype(np.float64))
+
+
 def _labels(hidden: Any, classes: int) -> Any:
     return np.array(["ant", "bee", "cat"])[np.minimum(hidden, classes - 1)]
 

@@ -21,12 +21,13 @@ from tilth.base import (
     GenerativeClassifier,
     Learner,
     Predictor,
+    Recommender,
     SequenceModel,
     Transformer,
 )
 from tilth.base.answers import answers as all_answers
 from tilth.base.answers import says
-from tilth.testing.data import Example, example, images, texts
+from tilth.testing.data import Example, example, images, pairs, texts
 from tilth.testing.support import quiet
 
 Check = Callable[[Estimator], None]
@@ -139,6 +140,15 @@ KINDS_OF_MODELS = (
         ),
         "predict", _of_sequences,
     ),
+    Kind(
+        _is(Recommender),
+        (
+            "check_learned", "check_weights", "check_purity", "check_threads", "check_speaking",
+            "check_target_by_name", "check_saving", "check_forms_of_pairs", "check_recommendations",
+            "check_cold_start", "check_bad_pairs", "check_names_of_pairs", "check_without_ratings",
+        ),
+        "predict", lambda m, X: np.asarray(m.predict(X)), pairs,
+    ),
     Kind(_tag("string"), CONVERTER, "transform", _of_transformer, texts),
     Kind(_tag("three_d_array"), CONVERTER, "transform", _of_transformer, images),
     Kind(_is(Transformer), ("check_transform",), "transform", _of_transformer),
@@ -161,10 +171,9 @@ def yield_checks(model: Estimator, *, again: bool = False) -> Iterator[Check]:
 
     ``again`` leaves out those that a second setting of the same class cannot answer otherwise.
     """
-    from tilth.testing import checks, effects, sequence_checks
+    from tilth.testing import checks, effects, recommend_checks, sequence_checks
 
-    modules = (checks, effects, sequence_checks)
-
+    modules = (checks, effects, sequence_checks, recommend_checks)
     names = [name for kind in KINDS_OF_MODELS if kind.includes(model) for name in kind.checks]
     for name in dict.fromkeys(names):
         if name not in type(model).excused and not (again and name in ONCE):

@@ -34,6 +34,10 @@ def shows() -> dict[str, dict[str, Settings | str]]:
     priced = {"pruning": "cost_complexity"}
     return {
         "OnTables": {"kinds": LEVELS},
+        "Recommender": {
+            "user": {"user": "day"}, "item": {"item": "day"}, "kinds": "users and items are levels, whatever they hold",
+            "mismatch": "users and items are levels, which every recommender takes",
+        },
         "Detector": {"contamination": {"contamination": 0.2}, "threshold": {"threshold": Sigma(1.0)}},
         "OneRClassifier": {"feature": {"feature": "wet"}},
         "NaiveBayes": {

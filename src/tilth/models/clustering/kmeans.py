@@ -11,8 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Accepts, Assumption, Card, Clusterer, Complexity, Recipe, Section, Traits
 from tilth.base.answers import Need
+from tilth.base.transformer import like_input
 from tilth.data.names import beside
-from tilth.data.table import Table
+from tilth.data.reading import read
+from tilth.data.table import Table, numeric_table
 from tilth.engines.cluster.lloyd import ClusterSums, RowPool, Walk, nearest, spread_out, walk
 from tilth.errors import warn_model
 from tilth.params import declared, inert, param
@@ -57,8 +59,8 @@ class KMeans(TransformerMixin, Clusterer):
     )
     hooks: ClassVar[dict[Need, str]] = {**Clusterer.hooks, "transformed": "transform"}
     learned: ClassVar[dict[str, str]] = {
-        "cluster_centers_": "float[k, p]", "inertia_": "float[]", "n_iter_": "int[]", "names_seen_": "str[p]",
-        "sizes_": "float[k]", "trace_": "float[i]",
+        **Clusterer.learned, "cluster_centers_": "float[k, p]", "inertia_": "float[]", "n_iter_": "int[]",
+        "names_seen_": "str[p]", "sizes_": "float[k]", "trace_": "float[i]",
     }  # fmt: skip
 
     algorithm: str = inert("lloyd", "every pass is the same")
@@ -168,16 +170,21 @@ class KMeans(TransformerMixin, Clusterer):
         """The nearest centre."""
         return nearest(_matrix(table), self.cluster_centers_)[0]
 
-    def transform(self, X: Any) -> Floats:
-        """Distance of each row to every centre."""
+    def transform(self, X: Any) -> Any:
+        """Distance of each row to every centre, in the container of the rows."""
         rows = _matrix(self._rows(X))
         rows = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)
-        return np.column_stack([np.sqrt(nearest(rows, c[None])[1]) for c in self.cluster_centers_])
+        distances = np.column_stack([np.sqrt(nearest(rows, c[None])[1]) for c in self.cluster_centers_])
+        raw = read(X)
+        return distances if raw.is_sparse else like_input(numeric_table(distances, self._columns_out()), raw, X)
+
+    def _columns_out(self) -> list[str]:
+        return [f"kmeans{i}" for i in range(self.n_clusters)]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """``kmeans0`` and so on, a column per cluster."""
         check_is_fitted(self)
-        return np.array([f"kmeans{i}" for i in range(self.n_clusters)], dtype=object)
+        return np.array(self._columns_out(), dtype=object)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Less the inertia of these rows: higher is better."""
@@ -191,7 +198,7 @@ class KMeans(TransformerMixin, Clusterer):
         check_is_fitted(self)
         centres = self.plan_.in_user_units(self.names_seen_, self.cluster_centers_)
         frame = pd.DataFrame(centres, columns=beside(self.names_seen_, ["cluster", "share"]))
-        frame.insert(0, "cluster", range(len(frame)))
+        frame.insert(0, "cluster", [self.cluster_names_.get(str(c), c) for c in range(len(frame))])
         frame.insert(1, "share", self.sizes_ / self.sizes_.sum())
         return frame.sort_values("share", ascending=False, kind="stable", ignore_index=True)
 

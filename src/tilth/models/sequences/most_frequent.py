@@ -43,7 +43,7 @@ class MostFrequentTagger(SequenceModel):
     looks_at_rows: ClassVar[bool] = False  # unknown words are expected and have an answer of their own
     card: ClassVar[Card] = Card(
         "Each step gets the label its level most often had; unknown words go by their ending.",
-        Traits("sequences", probabilistic=True, parametric=False),
+        Traits("sequence", probabilistic=True, parametric=False),
         (
             Assumption(
                 "The label of a step does not depend on the steps around it.",

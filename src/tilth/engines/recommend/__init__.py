@@ -1,0 +1,1 @@
+"""Engines over pairs of users and items."""

@@ -1,0 +1,1 @@
+"""Recommendation: which items suit a user?"""
