@@ -153,7 +153,7 @@ def shows() -> dict[str, dict[str, Settings | str]]:
             "constraint": {"data": TWO, "constraint": ("recall", 0.99)}, "maximise": {"data": TWO, "maximise": "f1"},
             "positive": {"data": TWO, "costs": {"fp": 1, "fn": 9}, "positive": "ant"},
         },
-        "Tuned": {"rule": "the best setting may be the simplest one too; tests of the search vary it"},
+        "Tuned": {"rule": {"trials": 12, "inner": 3, "rule": "one_se"}},
         "MostFrequentTagger": {"token": {"token": "mark"}, "min_count": {"min_count": 30.0}},
         "TunedClassifier": {
             "estimator": {"estimator": _model("NaiveBayes")}, "metric": {"metric": "log_loss", "trials": 6},
@@ -162,6 +162,7 @@ def shows() -> dict[str, dict[str, Settings | str]]:
         "TunedRegressor": {
             "estimator": {"estimator": _model("Lasso")}, "metric": {"metric": "mae", "trials": 6},
             "ranges": {"ranges": {"alpha": (0.01, 1.0, "log")}},
+            "rule": "the best setting on the example is the simplest one too; tests of the search vary it",
         },
         "ScoredSelector": {
             "": {"estimator": _model("NaiveBayes")},

@@ -142,6 +142,18 @@ def test_smoothed_target_encoding_is_recognised_and_ordinary_columns_are_not():
     assert found.worst.evidence["smoothing"]["town"] == pytest.approx(8)
 
 
+@pytest.mark.parametrize(("k", "accused"), [(10, True), (11, False)])
+def test_means_of_numbered_classes_are_recognised_for_up_to_ten_classes(k, accused):
+    rng = np.random.default_rng(1)
+    level = rng.integers(0, 40, 900)
+    y = (level // 4 + rng.integers(0, 3, 900)) % k
+    mean = np.bincount(level, weights=y) / np.bincount(level)
+    X = pd.DataFrame({"town": mean[level], "x": rng.normal(size=900)})
+    assert len(np.unique(y)) == k
+    findings = audit(DecisionTreeClassifier(random_state=0), X, y, checks=["A133"]).findings
+    assert [f.columns for f in findings] == ([("town",)] if accused else [])
+
+
 # ------------------------------------------------------------------------------------------------------ groups and time
 
 

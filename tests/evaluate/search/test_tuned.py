@@ -1,5 +1,3 @@
-import warnings
-
 import numpy as np
 import pytest
 from models_for_tests import OneColumn, SeesGroups
@@ -13,25 +11,6 @@ from tilth.data.datasets import load
 from tilth.evaluate.evaluation import evaluate
 from tilth.evaluate.search.search import search
 from tilth.evaluate.search.tuned import TunedClassifier, TunedRegressor
-from tilth.testing import yield_checks
-
-#: A model file may hold registered classes only; the common checks of all estimators test it.
-NEEDS_REGISTRY = {"check_saving"}
-
-
-def common():
-    for cls in (TunedClassifier, TunedRegressor):
-        model = cls(**cls.check_with[0])
-        for check in yield_checks(model):
-            if check.__name__ not in NEEDS_REGISTRY | {"check_threads"}:
-                yield pytest.param(model, check, id=f"{cls.__name__}-{check.__name__}")
-
-
-@pytest.mark.parametrize(("model", "check"), list(common()))
-def test_common_checks(model, check):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        check(model)
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from tilth.base.answers import Need, answers, says
 from tilth.base.foreign import weights_for
 from tilth.engines.select.folds import Folds
 from tilth.errors import TilthWarning
@@ -100,12 +101,12 @@ class Refit:
             if self.rows.classes is None:
                 return np.asarray(truth - np.asarray(model.predict(X), dtype=np.float64)[:, None])
             known = {label: i for i, label in enumerate(self.rows.classes.tolist())}
-            if not hasattr(model, "predict_proba"):
-                said = np.array([known[v] for v in np.asarray(model.predict(X)).tolist()])
-                return np.asarray(truth - np.eye(truth.shape[1])[said])
-            told = np.zeros_like(truth)
-            told[:, [known[v] for v in np.asarray(model.classes_).tolist()]] = model.predict_proba(X)
-        return np.asarray(truth - told)
+            need: Need = "probabilities" if "probabilities" in says(model) else "prediction"
+            outputs = answers(model, X, (need,))
+        if outputs.probabilities is not None:
+            return np.asarray(truth - outputs.probabilities_among(self.rows.classes))
+        chosen = [known[v] for v in np.asarray(outputs.prediction).tolist()]
+        return np.asarray(truth - np.eye(truth.shape[1])[chosen])
 
     def fitted(self, columns: NDArray[np.intp], train: Any) -> Any:
         """A copy fitted on some rows."""
