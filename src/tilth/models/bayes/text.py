@@ -135,7 +135,7 @@ class MultinomialNB(CountNB):
     array(['a'], dtype='<U1')
     """
 
-    accepts: ClassVar[Accepts] = Accepts(numeric=True, sparse=True, nonnegative=True)
+    accepts: ClassVar[Accepts] = Accepts(numeric=True, sparse=True, nonnegative=True, text=1000)
     words: ClassVar[ExponentialFamily] = MultinomialDistribution()
     card: ClassVar[Card] = Card(
         "The class whose word frequencies make the document most likely.",

@@ -53,7 +53,7 @@ ASSUMPTIONS = (
 class Boosted(TreeModel, Predictor):
     """The parameters and methods of gradient boosting; subclasses say which losses they know and how to answer."""
 
-    accepts: ClassVar[Accepts] = Accepts(numeric=True, ordinal=True, nominal=True, missing=True)
+    accepts: ClassVar[Accepts] = Accepts(numeric=True, ordinal=True, nominal=True, missing=True, text=100)
     learned: ClassVar[dict[str, str]] = {
         "trees_": "value?",
         "learners_": "list",

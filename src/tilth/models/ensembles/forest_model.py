@@ -56,7 +56,7 @@ COMPLEXITY = Complexity("O(trees x n log n x columns tried)", "O(trees x depth)"
 class ForestModel(TreeModel):
     """An average of trees that differ by chance. Every source of chance can be turned on or off by itself."""
 
-    accepts: ClassVar[Accepts] = Accepts(numeric=True, ordinal=True, nominal=True, missing=True)
+    accepts: ClassVar[Accepts] = Accepts(numeric=True, ordinal=True, nominal=True, missing=True, text=100)
     learned: ClassVar[dict[str, str]] = {
         "trees_": "value",
         "n_estimators_": "int[]",
