@@ -242,6 +242,7 @@ STORED: dict[str, str] = {
     "Waterfall": "tilth.data.number_steps",
     "WestonWatkins": "tilth.parts.margin_losses",
     "Winsorise": "tilth.data.number_steps",
+    "Words": "tilth.data.words",
 }
 
 #: Chapters of models, reachable without the word models, as in ``tilth.bayes``.

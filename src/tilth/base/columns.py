@@ -129,7 +129,7 @@ def _outside_range(table: Table, schema: Schema, far_only: bool) -> list[Remark]
         )
     least, most = schema.bounds([c.name for c in numbers], far_only)
     remarks = []
-    for j in np.flatnonzero((low < least) | (high > most)):  # only these columns are looked at again
+    for j in np.flatnonzero((low < least) | (high > most)).tolist():  # only these columns are looked at again
         column, spec = numbers[j], schema[numbers[j].name]
         outside = column.values[(column.values < least[j]) | (column.values > most[j])]
         text = (
@@ -177,7 +177,9 @@ def take_rows(raw: RawTable, index: NDArray[Any]) -> RawTable:
 def schema_of_part(raw: RawTable, known: Schema) -> Schema:
     """What a later part of the data adds to a schema: levels and ranges; kinds and roles stay as first decided."""
     told = {
-        c.name: c.role
+        c.name: "text"
+        if c.text
+        else c.role
         if c.role != "feature"
         else "date"
         if c.expand_date

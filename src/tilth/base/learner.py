@@ -221,7 +221,7 @@ class Learner(OnTables):
         if chunks.target is None and chunks.y is None and (name := of_role(self.kinds, "target", owner)) is not None:
             chunks = dataclasses.replace(chunks, target=name)
         overview = chunks.overview()
-        schema = overview.schema(self.kinds)
+        schema = self._usable(overview.schema(self.kinds))
         self._meet_labels(overview)
         self._set_schema(schema, chunks.target)
         first = next(iter(chunks), None)

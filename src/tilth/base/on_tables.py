@@ -18,6 +18,7 @@ from tilth.data.infer import infer
 from tilth.data.reading import is_sparse, read
 from tilth.data.schema import Schema
 from tilth.data.table import RawTable, Table, numeric_table
+from tilth.data.words import words_of
 from tilth.errors import warn_data
 from tilth.params import declared, param
 
@@ -61,7 +62,7 @@ class OnTables(Estimator):
         require_rows(raw, owner)
         if raw.is_sparse:
             self._require_sparse(raw)
-        schema = infer(raw, self.kinds)
+        schema = self._usable(infer(raw, self.kinds))
         self._set_schema(schema, target_name)
         if raw.is_sparse:
             self.plan_ = Plan(schema, owner=owner)
@@ -78,7 +79,7 @@ class OnTables(Estimator):
         if not table.columns:
             raise ValueError(
                 f"{type(self).__name__}: no column is left to learn from:\n{self.plan_}\nName a column in kinds to "
-                "bring it back; free text is for tilth.WordCounts, which MultinomialNB can follow."
+                "bring it back; free text is for models such as LogisticRegression and MultinomialNB."
             )
 
     def _plan(self, schema: Schema) -> Plan:
@@ -90,6 +91,10 @@ class OnTables(Estimator):
             missing=cast(Any, self.missing),
             owner=type(self).__name__,
         )
+
+    def _usable(self, schema: Schema) -> Schema:
+        """The schema with free text among the features, where this model can use it."""
+        return schema.with_text() if self._wants().text and self.mismatch == "convert" else schema
 
     def _wants(self) -> Accepts:
         """What the plan leads to: what the class accepts, scaled where a parameter ``scale`` says so."""
@@ -204,9 +209,22 @@ class OnTables(Estimator):
         for j, name in enumerate(names):
             places.setdefault(origin.get(name, name), []).append(j)
         columns = list(places)
+        sizes = np.abs(values).max(axis=1)
+        words = {
+            c.name: [_strongest(c.name, *cell, names, places[c.name]) for cell in zip(c.labels(), sizes, strict=True)]
+            for c in typed.columns
+            if c.name in places and c.name in self.schema_.by_name and self.schema_[c.name].text
+        }
         if len(columns) < len(names):
             values = np.stack([values[:, :, at].sum(axis=2) for at in places.values()], axis=2)
-        labels = {c.name: c.labels() for c in typed.columns}
+        labels = {c.name: c.labels() for c in typed.columns} | words
         shown = [[cell_text(v) for v in labels[c]] if c in labels else [""] * len(values) for c in columns]
         classes = self.classes_.tolist() if hasattr(self, "classes_") else ["prediction"]
         return Explanation(values, base, columns, classes, [list(row) for row in zip(*shown, strict=True)])
+
+
+def _strongest(column: str, text: str | None, sizes: Array, names: list[str], places: list[int]) -> str:
+    """The three words of a text that say most, strongest first."""
+    held = set(words_of(text or ""))
+    words = {names[j].removeprefix(f"{column}: "): float(sizes[j]) for j in places}
+    return ", ".join(sorted(held & words.keys(), key=lambda word: (-words[word], word))[:3])

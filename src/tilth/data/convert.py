@@ -30,6 +30,7 @@ from tilth.data.steps import (
 )
 from tilth.data.table import Column, Table
 from tilth.data.weighted import Weight
+from tilth.data.words import Words
 from tilth.errors import SchemaError
 from tilth.params import stored
 
@@ -43,7 +44,8 @@ class Accepts:
     """What a model can take as it stands; everything else is converted, dropped or refused, as the user says.
 
     ``nonnegative`` asks for numbers >= 0 (counts), ``sparse`` for scipy sparse matrices besides tables, ``scaled`` for
-    numbers of mean 0 and deviation 1, so that distances and penalties weigh all of them alike.
+    numbers of mean 0 and deviation 1, so that distances and penalties weigh all of them alike. ``text`` is how many
+    words of a column of free text the model can use; with 0 such a column is set aside.
     """
 
     numeric: bool = True
@@ -53,6 +55,7 @@ class Accepts:
     sparse: bool = False
     nonnegative: bool = False
     scaled: bool = False
+    text: int = 0
 
     def kind(self, name: str) -> bool:
         """Whether a kind is taken as it stands."""
@@ -60,6 +63,7 @@ class Accepts:
 
     def __str__(self) -> str:
         words = [k for k in ("numeric", "ordinal", "nominal", "missing", "sparse") if getattr(self, k)]
+        words += ["text"] if self.text else []
         return " ".join(words) + " (not negative)" * self.nonnegative + " (scaled)" * self.scaled
 
 
@@ -107,11 +111,12 @@ class Plan:
         """Numbers as the model sees them, a column per name, in the units of the table: scaling is undone."""
         back = np.array(values, dtype=np.float64)
         places = {name: j for j, name in enumerate(names)}
-        for step in reversed(self.steps):
-            for name, state in zip(step.inputs, step.states, strict=True) if isinstance(step.step, Standardise) else ():
-                if name in places:
+        for done in reversed(self.steps):
+            step = done.step
+            for name, state in zip(done.inputs, done.states, strict=True):
+                if isinstance(step, Standardise) and name in places:
                     column = Column(name, NUMERIC, back[:, places[name]])
-                    back[:, places[name]] = step.step.invert(column, state)[0].values
+                    back[:, places[name]] = step.invert(column, state)[0].values
         return back
 
     def __str__(self) -> str:
@@ -150,6 +155,8 @@ def _details(spec: ColumnSpec, done: list[tuple[FittedStep, int]]) -> str:
     return "; ".join(p for p in parts if p)
 
 
+#: Words of a column of free text for a model that does not say how many it can use.
+DEFAULT_WORDS = 100
 #: (from kind, to kind) -> the step that makes one of the other, in the order of preference.
 CONVERSIONS: dict[tuple[str, str], Callable[[], Step]] = {
     ("ordinal", "numeric"): RankScores,
@@ -214,6 +221,10 @@ def _steps_for(
     kind = spec.kind.name
     names = spec.typed_names
 
+    if spec.text:
+        # Models that split columns (they take orders) want counts; those that add them up want rows of one length.
+        words = Words(max_words=accepts.text or DEFAULT_WORDS, tfidf=not (accepts.ordinal or accepts.nonnegative))
+        return [FittedStep(words, names)]
     target = _target_kind(kind, accepts)
     if target != kind:
         why = f"{kind} is not taken by {owner}"

@@ -21,6 +21,7 @@ from tilth.data.numbers import is_missing_token, not_numbers, parse_number, toke
 from tilth.data.reading import read
 from tilth.data.schema import NOT_LEARNED, ColumnSpec, Form, Role, Schema
 from tilth.data.table import SPAN_LIMIT, RawColumn, RawTable
+from tilth.data.words import PROSE_WORDS, mean_words
 from tilth.errors import SchemaError
 
 #: How a plan speaks of roles that are not simply "the ... of each row".
@@ -144,6 +145,7 @@ class Decision:
     role: Role = "feature"
     expand_date: bool = False
     tokens: Mapping[str, int] = field(default_factory=dict)
+    text: bool = False
 
 
 Rule = Callable[[Summary, bool], Decision | None]
@@ -392,6 +394,9 @@ def rule_near_unique_text(s: Summary, named: bool) -> Decision | None:
     """Text that hardly ever repeats is an identifier or prose."""
     present = s.n_rows - s.n_missing
     if s.form == "text" and present >= ID_ROWS and len(s.levels) > 0.5 * present:
+        words = mean_words(list(map(str, s.levels)))
+        if words >= PROSE_WORDS:
+            return Decision(nominal(), f"free text, {words:.0f} words a cell", "aside", text=True)
         return Decision(
             nominal(),
             f"{len(s.levels)} different texts in {present} values: an identifier or free text "
@@ -505,6 +510,7 @@ def decide(summaries: Sequence[Summary], named: bool, kinds: Kinds = None) -> Sc
             ColumnSpec(
                 s.name, decision.kind, decision.reason, s.form, decision.role, s.n_rows,
                 s.n_missing + sum(decision.tokens.values()), low, high, decision.expand_date, tuple(decision.tokens),
+                decision.text,
             )
         )  # fmt: skip
     return Schema(tuple(columns), named=named, width=len(columns))
@@ -527,6 +533,10 @@ def _told(s: Summary, override: Override) -> Decision:
         role = cast(Role, word if word in NOT_LEARNED else "aside")
         use = "left out" if role == "aside" else f"{ROLE_WORDS.get(role, f'the {role} of each row')}, not learned from"
         return Decision(Kind("numeric") if s.form != "text" else nominal(), f"stated: {use}", role)
+    if word == "text":
+        if s.form not in ("text", "level") and s.n_missing < s.n_rows:
+            raise SchemaError(f"Column {s.name!r} is said to hold free text but holds {s.form}.")
+        return Decision(nominal(), "stated: free text", "aside", text=True)
     if word == "date":
         if s.form != "date":
             raise SchemaError(
@@ -543,7 +553,7 @@ def _told(s: Summary, override: Override) -> Decision:
         return Decision(Kind("numeric"), "stated" + (f"; {tokens_text(tokens)}" if tokens else ""), tokens=tokens)
     if word not in ("nominal", "ordinal"):
         raise SchemaError(
-            f"kinds[{s.name!r}] must be 'numeric', 'nominal', 'ordinal', 'date', 'aside' or a list of levels, "
+            f"kinds[{s.name!r}] must be 'numeric', 'nominal', 'ordinal', 'date', 'text', 'aside' or a list of levels, "
             f"or a role ({', '.join(NOT_LEARNED[1:])}); got {override!r}."
         )
     present = _levels_present(s)

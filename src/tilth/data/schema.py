@@ -35,7 +35,7 @@ class ColumnSpec:
     ``form`` is how the column was stored, ``role`` what it is for: ``"feature"``, ``"aside"`` for a column no model
     should use (an identifier), or one of target, user, item, sequence, time, group, weight, sensitive; ``low`` and
     ``high`` the observed range of a numeric column, ``n_missing`` of ``n_rows`` cells were empty, and ``tokens`` are
-    the texts that stood for a missing number.
+    the texts that stood for a missing number. ``text`` marks free text, which only some models use.
     """
 
     name: str
@@ -49,6 +49,7 @@ class ColumnSpec:
     high: float = float("nan")
     expand_date: bool = False
     tokens: tuple[str, ...] = ()
+    text: bool = False
 
     @property
     def has_missing(self) -> bool:
@@ -101,7 +102,9 @@ class Schema:
         """
         told: dict[str, Any] = {}
         for spec in self.columns:
-            if spec.role != "feature":
+            if spec.text:
+                told[spec.name] = "text"
+            elif spec.role != "feature":
                 told[spec.name] = spec.role
             elif spec.expand_date:
                 told[spec.name] = "date"
@@ -132,6 +135,13 @@ class Schema:
         return tuple(
             (np.where(np.isnan(a), -np.inf, a), np.where(np.isnan(b), np.inf, b)) for a, b in ((low, high), far)
         )
+
+    def with_text(self) -> Schema:
+        """The schema for a model that uses free text, which is set aside for others."""
+        if not any(c.text for c in self.columns):
+            return self
+        columns = tuple(dataclasses.replace(c, role="feature") if c.text else c for c in self.columns)
+        return dataclasses.replace(self, columns=columns)
 
     def __len__(self) -> int:
         return self.width

@@ -260,6 +260,12 @@ class RawColumn:
             )
         return numbers
 
+    def texts(self) -> Column:
+        """The cells as texts, whose levels are those of these rows alone; anything but text counts as missing."""
+        if self.form not in ("text", "level"):
+            return Column(self.name, Kind("nominal"), np.full(len(self.values), -1, dtype=np.int32))
+        return Column(self.name, Kind("nominal", tuple(map(str, self.levels))), self.values)
+
     def odd_tokens(self, spec: ColumnSpec) -> dict[str, int]:
         """Texts where ``spec`` has numbers that are neither numbers nor known to stand for none, with their counts."""
         if spec.kind.name != "numeric" or spec.form == "date" or self.form not in ("text", "level"):
@@ -336,6 +342,8 @@ class RawTable:
         for spec in used:
             if spec.expand_date:
                 columns.extend(_date_parts(by_name[spec.name]))
+            elif spec.text:
+                columns.append(by_name[spec.name].texts())
             else:
                 columns.append(Column(spec.name, spec.kind, by_name[spec.name].typed(spec)))
         return Table(columns, self.n_rows)

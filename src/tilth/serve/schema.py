@@ -21,6 +21,7 @@ from tilth.base import Estimator
 from tilth.data.chunks import CSV_MISSING
 from tilth.data.kinds import Level, level_key
 from tilth.data.numbers import parse_number
+from tilth.data.reading import read
 from tilth.data.schema import ColumnSpec
 from tilth.data.steps import Impute, OwnCategory
 from tilth.data.table import RawColumn, RawTable
@@ -239,6 +240,7 @@ class Fields:
         problems.check()
         if self.is_text:
             return Rows(made[self.fields[0].name], n, values, notes)
+        made |= {f.name: read({f.name: made[f.name]}).columns[0] for f in self.fields if f.takes == "text"}
         empty = np.full(n, np.nan) if self.aside else None
         columns = [made[name] if name in made else RawColumn(name, "number", empty) for name in self.order]  # type: ignore[arg-type]
         return Rows(RawTable(columns, n, self.named), n, values, notes)
@@ -401,6 +403,8 @@ def _field(spec: ColumnSpec, model: Estimator) -> Field:
     )
     if spec.expand_date or spec.form == "date":
         return Field(spec.name, "date", nullable=nullable)
+    if spec.text:
+        return Field(spec.name, "text")
     if spec.kind.name == "numeric":
         text = spec.form in ("text", "level")
         return Field(spec.name, "number", low=spec.low, high=spec.high, nullable=nullable, reads_text=text,

@@ -255,8 +255,8 @@ class TreeModel(OnTables):
         """For each column of the engine the place of the user's column it came from, and the names of these."""
         origin = self.plan_.origin()
         owners = [origin.get(name, name) for name in self.trees_.names]
-        names = [n for n in self.schema_.names if n in set(owners)]
-        names += [n for n in dict.fromkeys(owners) if n not in set(names)]
+        used = dict.fromkeys(owners)
+        names = list(dict.fromkeys([*(n for n in self.schema_.names if n in used), *used]))
         place = {name: i for i, name in enumerate(names)}
         return np.array([place[n] for n in owners], dtype=np.intp), names
 

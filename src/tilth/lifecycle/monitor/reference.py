@@ -141,7 +141,7 @@ class Reference:
         if gone:
             raise SchemaError(f"Reference.of: the schema has columns that the table lacks: {listed(gone)}.")
         pairs: list[tuple[RawColumn, ColumnSpec, WatchedRole]] = [
-            (have[s.name], s, "feature" if s.role == "feature" else "aside") for s in specs
+            (have[s.name], s, "feature" if s.role == "feature" and not s.text else "aside") for s in specs
         ]
         if goal is not None:
             whole = RawTable([goal], raw.n_rows, True)

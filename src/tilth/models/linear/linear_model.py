@@ -6,6 +6,7 @@ A model file names its loss and its penalty; the engine does the rest. The cost 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -48,7 +49,7 @@ class LinearModel(Inferential):
     column has none, because it is what the others are compared with.
     """
 
-    accepts: ClassVar[Accepts] = Accepts(numeric=True, nominal=True, sparse=True)
+    accepts: ClassVar[Accepts] = Accepts(numeric=True, nominal=True, sparse=True, text=1000)
 
     fit_intercept: bool = param(True, doc="Whether a constant is added to every score.")
     solver: Any = param("auto", also=(Solver,), doc="How the cost is minimised: 'auto', a name, or a solver.")
@@ -62,6 +63,11 @@ class LinearModel(Inferential):
         "none", options=("none", "standard"),
         doc="Numbers as they are, or standardised first, so that a penalty weighs all of them alike.",
     )  # fmt: skip
+
+    def _wants(self) -> Accepts:
+        """Without a penalty a weight for every word would fit the training rows whatever they say."""
+        wants = super()._wants()
+        return wants if self._penalised() else replace(wants, text=0)
 
     # ------------------------------------------------------------------------------------------- what a model says
 

@@ -13,10 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from tilth.base import Section, declared, param, whole_or_nothing
 from tilth.base.preparation import Preparation
 from tilth.data.reading import read
+from tilth.data.words import WORD
 from tilth.params import check_params
-
-#: Words are runs of letters and digits, single ones included.
-WORD = r"(?u)\b\w+\b"
 
 
 @declared
@@ -161,7 +159,7 @@ class WordCounts(TextConverter):
             max_features=self.max_words,
             lowercase=self.lowercase,
             binary=self.presence,
-            token_pattern=WORD,
+            token_pattern=WORD.pattern,
             dtype=np.float64,
         )
 

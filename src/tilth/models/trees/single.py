@@ -56,7 +56,7 @@ BIAS = (
 class SingleTree(TreeModel):
     """A model of one tree. Subclasses give ``_growth(table, weight)`` and may prune in ``_pruned``."""
 
-    accepts: ClassVar[Accepts] = Accepts(numeric=True, ordinal=True, nominal=True, missing=True)
+    accepts: ClassVar[Accepts] = Accepts(numeric=True, ordinal=True, nominal=True, missing=True, text=100)
     learned: ClassVar[dict[str, str]] = {"trees_": "value"}
 
     missing: str = param(
