@@ -17,7 +17,7 @@ from tilth.data.names import beside
 from tilth.data.table import Table, matrix_of
 from tilth.engines.cluster.lloyd import ClusterSums, RowPool, Walk, nearest, spread_out, walk
 from tilth.errors import warn_model
-from tilth.params import declared, param
+from tilth.params import declared, inert, param
 from tilth.stats.moments import Moments
 
 if TYPE_CHECKING:
@@ -59,6 +59,9 @@ class KMeans(Transformer, Clusterer):
         "inertia_": "float[]", "n_iter_": "int[]", "trace_": "float[i]",
     }  # fmt: skip
 
+    algorithm: str = inert("lloyd", "every pass is the same")
+    copy_x: bool = inert(True, "the rows that were passed are never changed")
+    verbose: Any = inert(0, "tilth.progress shows how far a long fit is")
     n_clusters: int = param(8, low=1, positional=True, doc="Number of clusters k.", tune=(2, 20))
     init: Any = param(
         "k-means++", options=("k-means++", "random"), also=(np.ndarray, list),
