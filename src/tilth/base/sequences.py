@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tilth.base.answers import Need, offered
 from tilth.base.classifier import Labelled
-from tilth.base.target import check_weight, one_dimensional, split_target
+from tilth.base.target import TargetName, check_weight, one_dimensional, split_target
 from tilth.base.training import TargetNeed, Training
 from tilth.base.whole import whole_or_nothing
 from tilth.data.sequences import Sequences, flat_labels, read_sequences, symbols
@@ -70,15 +70,15 @@ class SequenceModel(Labelled):
     # ------------------------------------------------------------------------------------------------------- fitting
 
     @whole_or_nothing
-    def fit(self, X: Any, y: Any = None, lengths: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, lengths: Any = None) -> Self:
         """Learn from sequences.
 
         Parameters
         ----------
         X : sequences in any form that ``tilth.read_sequences`` takes.
         y : a list of labels for each sequence, one label for each step in order, or the name of a column of the steps.
-        lengths : number of steps of each sequence, where X is one table of all steps.
         sample_weight : weight of each sequence; a weight of 2 is the sequence given twice.
+        lengths : number of steps of each sequence, where X is one table of all steps.
         """
         return self._fit(X, y, sample_weight, lengths=lengths)
 
@@ -98,8 +98,8 @@ class SequenceModel(Labelled):
             labels = None if labels is None else labels[sequences.places(kept)]
         return Training(cast(Any, raw), labels, weight, name, len(sequences), kept, side or {})
 
-    def _begin(self, raw: Any, target_name: str | None, weight: Array | None) -> Any:
-        vars(self).pop("schema_", None)  # what is derived must not depend on an earlier fit
+    def _begin(self, raw: Any, target_name: TargetName, weight: Array | None) -> Any:
+        self.__dict__.pop("schema_", None)  # what is derived must not depend on an earlier fit
         prepared = self._prepared(raw)
         return prepared.with_steps(super()._begin(prepared.steps, target_name, prepared.spread(weight)))
 
@@ -117,7 +117,7 @@ class SequenceModel(Labelled):
                 f"{type(self).__name__} learns from whole sequences; name the column that tells them apart: "
                 "chunks(..., sequence='column')."
             )
-        vars(self).pop("schema_", None)
+        self.__dict__.pop("schema_", None)
         return dataclasses.replace(chunks, prepare=self._prepared)
 
     def _of_chunk(self, chunk: Chunk) -> tuple[Any, Any, Array | None]:
@@ -158,7 +158,7 @@ class SequenceModel(Labelled):
         return self._named(self.paths(sequences))
 
     def _named(self, codes: Array) -> Array:
-        return cast(Array, self.classes_[codes]) if hasattr(self, "classes_") else codes
+        return self.classes_[codes] if hasattr(self, "classes_") else codes
 
     def predict(self, X: Any, lengths: Any = None) -> list[Array]:
         """The best path: an array of labels for each sequence, one label for each step."""

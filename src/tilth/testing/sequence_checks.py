@@ -118,7 +118,7 @@ def check_labels_of_steps(model: Estimator) -> None:
     expect(ValueError, "steps and", lambda: clone(model).fit(data.sequences, [lists[0][:-1], *lists[1:]]))
     expect(ValueError, "sequences", lambda: clone(model).fit(data.sequences, lists[1:]))
     expect(ValueError, "NaN", lambda: clone(model).fit(data.sequences, [[None, *lists[0][1:]], *lists[1:]]))
-    if type(model).target_need == "needed":  # type: ignore[attr-defined]
+    if type(model).target_need == "needed":
         expect(ValueError, "requires y", lambda: clone(model).fit(data.sequences))
 
 
@@ -184,14 +184,14 @@ def check_sequence_chunks(model: Estimator) -> None:
     for rows in (7, 64, 1000):
         source = chunks(data.long, "answer", rows=rows, sequence="song", order="step")
         with quiet():
-            chunked: Any = clone(model).fit_chunks(source)  # type: ignore[attr-defined]
-            threads: Any = clone(model).fit_chunks(source, backend="threads", workers=3)  # type: ignore[attr-defined]
+            chunked: Any = clone(model).fit_chunks(source)
+            threads: Any = clone(model).fit_chunks(source, backend="threads", workers=3)
         same(answers(chunked, data.sequences), whole, f"chunks of {rows} steps differ from the whole")
         same(answers(threads, data.sequences), answers(chunked, data.sequences), "threads change it", exact=True)
-    expect(ValueError, "sequence=", lambda: clone(model).fit_chunks(chunks(data.long, "answer")))  # type: ignore[attr-defined]
+    expect(ValueError, "sequence=", lambda: clone(model).fit_chunks(chunks(data.long, "answer")))
     weighted = data.long.assign(weight=data.sequences.spread(data.weight))
     with quiet():
-        chunked = clone(model).fit_chunks(  # type: ignore[attr-defined]
+        chunked = clone(model).fit_chunks(
             chunks(weighted, "answer", weight="weight", rows=20, sequence="song", order="step")
         )
     direct = _fitted(model, data.sequences, data.ragged, sample_weight=data.weight)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -9,6 +11,8 @@ from scipy.stats import norm
 from tilth.data.kinds import Kind
 from tilth.data.table import Column, Table
 from tilth.engines.mixture.product import Columns
+from tilth.parts.distributions import NormalDistribution
+from tilth.parts.distributions_vector import CategoricalDistribution
 from tilth.parts.smoothing import Laplace
 
 
@@ -58,6 +62,27 @@ def test_log_density_equals_the_reference(rows):
     assert terms.sum(axis=2) == pytest.approx(out)
     assert not notes.constant
     assert not notes.zeros
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        None,
+        NormalDistribution(np.zeros((3, 2)), np.ones((3, 2))),
+        NormalDistribution(np.zeros((3, 1)), 1.0),
+        CategoricalDistribution(levels=("a", "b")),
+    ],
+    ids=["none", "of two columns", "of one scale", "levels"],
+)
+def test_densities_that_do_not_fit_together_are_refused(rows, numbers):
+    table, y, _ = rows
+    family = Columns([(c.name, c.kind) for c in table.columns])
+    product = family.from_statistic(family.statistic(table, np.eye(3)[y]))
+    product.validate()
+    with pytest.raises(ValueError, match="do not fit together"):
+        dataclasses.replace(product, numbers=numbers).validate()
+    with pytest.raises(ValueError, match="do not fit together"):
+        dataclasses.replace(product, offsets=np.array([0, 3])).validate()
 
 
 def test_merged_parts_give_the_whole(rows):

@@ -146,14 +146,17 @@ class Product:
             _core.add_table(table.codes(), self.offsets, self.log_prob, out)
         if not self.used.any():
             return
-        kept = slice(None) if self.used.all() else self.used
-        numbers = table.numbers()[:, kept]
+        numbers = table.numbers()
         if isinstance(self.numbers, NormalDistribution):
-            mean, variance = (np.ascontiguousarray(values[:, kept]) for values in (self.mean, self.variance))
+            mean, variance = np.asarray(self.numbers.location), np.square(self.numbers.scale)
+            if not self.used.all():
+                numbers, mean, variance = (
+                    np.ascontiguousarray(values[:, self.used]) for values in (numbers, mean, variance)
+                )
             _core.add_gaussian(numbers, mean, variance, out)
         else:
-            for column, j in zip(numbers.T, np.flatnonzero(self.used).tolist(), strict=True):
-                out += np.nan_to_num(self.number(j).log_density(column), nan=0.0, neginf=-np.inf)
+            for j in np.flatnonzero(self.used).tolist():
+                out += np.nan_to_num(self.number(j).log_density(numbers[:, j]), nan=0.0, neginf=-np.inf)
 
     def terms(self, table: Table) -> tuple[list[str], Floats]:
         """log p(x_j | c) of every column apart: names and an array [rows, classes, columns]."""
@@ -183,9 +186,10 @@ class Product:
 
     def validate(self) -> None:
         """Refuse arrays that do not fit together (a damaged or hostile file)."""
-        shape = (self.n_classes, len(self.used))
-        table = Counts(np.ascontiguousarray(self.log_prob.T), self.offsets)
-        if self.mean.shape != shape or self.variance.shape != shape or table.inconsistency():
+        parameters = {} if self.numbers is None else self.numbers.get_params()
+        shapes = {np.shape(value) for name, value in parameters.items() if name != "n"}
+        fits = shapes == ({(self.n_classes, len(self.used))} if self.used.size else set())
+        if not fits or Counts(np.ascontiguousarray(self.log_prob.T), self.offsets).inconsistency():
             raise ValueError("the densities of the model do not fit together")
 
 

@@ -13,7 +13,7 @@ from tilth.data.table import Table
 from tilth.engines.tree.isolate import copies_of, grow_isolation
 from tilth.engines.tree.sizes import part_of, tree_seeds
 from tilth.engines.tree.tree_model import TreeModel
-from tilth.params import declared, param
+from tilth.params import declared, inert, param
 from tilth.parts.cuts import Cut, Fixed
 
 Floats = NDArray[np.float64]
@@ -56,7 +56,9 @@ class IsolationForest(TreeModel, Detector):
     learned: ClassVar[dict[str, str]] = {**Detector.learned, "trees_": "value", "max_samples_": "int[]"}
     usual_cut: ClassVar[Cut] = Fixed(at=0.5)
 
-    n_estimators: int = param(100, low=1, doc="Number of trees.", tune=(50, 500))
+    n_jobs: Any = inert(None, "tilth.set_threads limits the threads of all models")
+    verbose: Any = inert(0, "tilth.progress shows how far a long fit is")
+    n_estimators: int = param(100, low=1, positional=True, doc="Number of trees.", tune=(50, 500))
     max_samples: Any = param(
         "auto", options=("auto",), also=(int, float), doc="Rows per tree: a number, a share, or auto for 256 at most."
     )

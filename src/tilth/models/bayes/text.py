@@ -26,7 +26,7 @@ from tilth.base import (
 )
 from tilth.data.table import Table
 from tilth.engines.mixture.product import linear_scores
-from tilth.params import declared, param
+from tilth.params import declared, inert, param
 from tilth.parts.distribution import ExponentialFamily
 from tilth.parts.distributions_discrete import BernoulliDistribution
 from tilth.parts.distributions_vector import MultinomialDistribution
@@ -51,7 +51,10 @@ class CountNB(GenerativeClassifier):
 
     modest: ClassVar[str] = "made for counts and presences, not for measurements"
 
-    alpha: float = param(1.0, low=0, doc="Pseudo-count of each word in each class.", scale="log", tune=(1e-3, 10))
+    force_alpha: bool = inert(True, "alpha is used as it is", options=(True,))
+    alpha: float = param(
+        1.0, low=0, positional=True, doc="Pseudo-count of each word in each class.", scale="log", tune=(1e-3, 10)
+    )
     fit_prior: bool = param(True, options=(True, False), doc="Learn class probabilities; else they are equal.")
     class_prior: Any = param(
         None, doc="Class probabilities in the order of the sorted classes; None leaves them to fit_prior."

@@ -17,7 +17,7 @@ from tilth.data.reading import read
 from tilth.data.table import Table, numeric_table
 from tilth.engines.cluster.lloyd import ClusterSums, RowPool, Walk, nearest, spread_out, walk
 from tilth.errors import warn_model
-from tilth.params import declared, param
+from tilth.params import declared, inert, param
 from tilth.stats.moments import Moments
 
 if TYPE_CHECKING:
@@ -63,6 +63,9 @@ class KMeans(TransformerMixin, Clusterer):
         "names_seen_": "str[p]", "sizes_": "float[k]", "trace_": "float[i]",
     }  # fmt: skip
 
+    algorithm: str = inert("lloyd", "every pass is the same")
+    copy_x: bool = inert(True, "the rows that were passed are never changed")
+    verbose: Any = inert(0, "tilth.progress shows how far a long fit is")
     n_clusters: int = param(8, low=1, positional=True, doc="Number of clusters k.", tune=(2, 20))
     init: Any = param(
         "k-means++", options=("k-means++", "random"), also=(np.ndarray, list),

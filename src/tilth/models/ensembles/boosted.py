@@ -22,7 +22,7 @@ from tilth.engines.tree.grow import Growth
 from tilth.engines.tree.settings import signs_of
 from tilth.engines.tree.sizes import subset_size
 from tilth.engines.tree.tree_model import TreeModel
-from tilth.params import check_params, declared, param
+from tilth.params import check_params, declared, inert, param
 from tilth.parts.losses import CustomLoss, Loss
 from tilth.stats.folds import holdout
 
@@ -68,6 +68,7 @@ class Boosted(TreeModel, Predictor):
         {"n_estimators": 15, "min_samples_leaf": 1, "min_level_rows": 0, "level_smoothing": 0},
     )
 
+    verbose: Any = inert(0, "tilth.progress shows how far a long fit is")
     learning_rate: float = param(
         0.1, low=0, low_open=True, doc="Share of each learner's answer that is added.", scale="log", tune=(0.01, 0.5)
     )

@@ -16,7 +16,7 @@ from tilth.engines.linear.problem import Problem, Solution, Weights
 from tilth.engines.optimise.outcome import Outcome
 from tilth.errors import warn_model
 from tilth.models.linear.margin_model import MarginClassifier
-from tilth.params import declared, param
+from tilth.params import declared, inert, param
 from tilth.parts.losses import Loss
 from tilth.parts.margin_losses import CrammerSinger, PerceptronLoss
 
@@ -65,7 +65,9 @@ class Perceptron(MarginClassifier):
     }  # fmt: skip
 
     solver: ClassVar[str] = "auto"  # type: ignore[misc]  # the perceptron has a rule of its own
-    tol: ClassVar[None] = None  # type: ignore[misc]  # an epoch without a mistake ends the run
+    tol: Any = inert(None, "an epoch without a mistake ends the run")
+    n_jobs: Any = inert(None, "tilth.set_threads limits the threads of all models")
+    verbose: Any = inert(0, "tilth.progress shows how far a long fit is")
     eta0: float = param(1.0, low=0, low_open=True, doc="Length eta of an update.", tune=(0.01, 1.0), scale="log")
     init: str = param(
         "zeros",

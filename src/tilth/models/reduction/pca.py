@@ -12,7 +12,7 @@ from tilth.base import Accepts, Assumption, Card, Complexity, Recipe, Section, T
 from tilth.base.transformer import like_input
 from tilth.data.reading import read
 from tilth.data.table import Table, numeric_table
-from tilth.params import declared, param
+from tilth.params import declared, inert, param
 from tilth.stats.gram import Gram
 
 if TYPE_CHECKING:
@@ -55,6 +55,13 @@ class PCA(Transformer):
         "names_seen_": "str[p]",
     }  # fmt: skip
 
+    copy: bool = inert(True, "the rows that were passed are never changed")
+    svd_solver: Any = inert("auto", "the eigenvalues of the covariance are exact")
+    tol: Any = inert(0.0, "the eigenvalues of the covariance are exact")
+    iterated_power: Any = inert("auto", "the eigenvalues of the covariance are exact")
+    n_oversamples: Any = inert(10, "the eigenvalues of the covariance are exact")
+    power_iteration_normalizer: Any = inert("auto", "the eigenvalues of the covariance are exact")
+    random_state: Any = inert(None, "nothing is drawn")
     n_components: Any = param(
         None,
         positional=True,

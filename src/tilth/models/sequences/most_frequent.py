@@ -81,7 +81,7 @@ class MostFrequentTagger(SequenceModel):
         if name is None or not self.suffix:
             return sequences
         words = steps.column(name)
-        keys = [level_key(level) for level in words.levels] if words.levels else []
+        keys: list[str | None] = [level_key(level) for level in words.levels] if words.levels else []
         place = words.values if words.levels else np.arange(steps.n_rows)
         keys = keys or [None if v is None or v != v else level_key(v) for v in words.labels().tolist()]
         endings = {}
