@@ -269,7 +269,7 @@ class _Builder:
         name = nested["column"]
         column = self.place_of.get(name) if _hashable(name) else None
         if column is None:
-            raise node.fail(f"there is no column {name!r}; the columns are {named(self.names, 8, quoted=True)}")
+            raise node.fail(f"there is no column {name!r}; the columns are {listed(self.names, 8, quoted=True)}")
         row: dict[str, Any] = {"column": column}
         if kinds_of_test[0] == "branches":
             labels, below = self._branches(node, column, row)
