@@ -38,7 +38,7 @@ def shows() -> dict[str, dict[str, Settings | str]]:
             "user": {"user": "day"}, "item": {"item": "day"}, "kinds": "users and items are levels, whatever they hold",
             "mismatch": "users and items are levels, which every recommender takes",
         },
-        "Detector": {"contamination": {"contamination": 0.2}, "threshold": {"threshold": Sigma(1.0)}},
+        "Detector": {"contamination": {"contamination": 0.2}, "threshold": {"threshold": Sigma(k=1.0)}},
         "OneRClassifier": {"feature": {"feature": "wet"}},
         "NaiveBayes": {
             "priors": {"priors": [0.2, 0.3, 0.5]}, "n_bins": {"numeric": "bins", "n_bins": 2},
