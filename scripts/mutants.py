@@ -128,7 +128,7 @@ def _changes(node: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, str, str]]:
                 yield test, "condition", f"(not ({ast.unparse(test)}))"
         case ast.Call(func=func, args=args, keywords=keywords) if not _is_warning(func):
             for i, keyword in enumerate(keywords):
-                if keyword.arg not in (None, "doc", "stacklevel"):
+                if keyword.arg not in (None, "doc", "stacklevel", "strict"):
                     rest = keywords[:i] + keywords[i + 1 :]
                     yield node, f"keyword {keyword.arg} dropped", ast.unparse(ast.Call(func, args, rest))
             starred = any(isinstance(a, ast.Starred) for a in args[:2])

@@ -27,6 +27,7 @@ class Param:
     tune: tuple[Any, ...] = ()
     none_allowed: bool = False
     also: tuple[type, ...] = ()
+    inert: bool = False
 
     def problem(self, value: Any) -> str | None:
         """Why ``value`` is not legal, as the end of a sentence, or None when it is."""
@@ -80,6 +81,16 @@ def param(
     """
     declared = Param(doc, low, high, low_open, options, scale, tune, default is None, also)
     return dataclasses.field(default=default, metadata={"tilth": declared}, kw_only=not positional)
+
+
+def inert(default: Any, reason: str, *, options: tuple[Any, ...] = ()) -> Any:
+    """Declare a parameter of scikit-learn's class of the same name that changes nothing here, and why.
+
+    With ``options`` other values are refused: they ask for something that the model does not do.
+    """
+    words = f"Only {options[0]!r}" if options else "Taken from scikit-learn's callers, without effect"
+    declared = Param(f"{words}: {reason}.", options=options, none_allowed=default is None, inert=True)
+    return dataclasses.field(default=default, metadata={"tilth": declared}, kw_only=True)
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)

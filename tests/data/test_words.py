@@ -19,6 +19,7 @@ from tilth import (
     evaluate,
     infer,
     load,
+    profile,
     save,
 )
 from tilth.data import words
@@ -56,6 +57,7 @@ def test_free_text_is_told_from_identifiers() -> None:
     assert not schema["code"].text
     assert not schema["name"].text
     assert schema.told()["note"] == "text"
+    assert [f.columns for f in profile(frame)["Q302"]] == [("code",), ("name",)]
     assert infer({"a": ["x y", "z", "x y"]}, {"a": "text"})["a"].text
     with pytest.raises(SchemaError, match="'age' is said to hold free text but holds number"):
         infer(frame, {"age": "text"})

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tilth.stats import Counts, ValueCounts
+from tilth.stats.inputs import are_offsets
 
 
 def test_counts_against_a_hand_table() -> None:
@@ -110,3 +111,11 @@ def test_value_counts_refuses_other_classes_and_matrices() -> None:
         ValueCounts.empty(2) + ValueCounts.empty(3)
     with pytest.raises(ValueError, match="one column at a time"):
         ValueCounts.empty(1).update([[1.0]])
+
+
+def test_a_column_without_levels_leaves_equal_offsets() -> None:
+    assert are_offsets(np.array([0, 2, 2, 5]), 5)
+    assert not are_offsets(np.array([0, 3, 2, 5]), 5)
+    assert not are_offsets(np.array([1, 2, 5]), 5)
+    assert not are_offsets(np.array([0, 2, 4]), 5)
+    assert not are_offsets(np.array([]), 0)

@@ -16,11 +16,11 @@ from tilth.base.training import Training
 from tilth.base.transformer import Transformer
 from tilth.base.whole import whole_or_nothing
 from tilth.data.convert import Accepts
-from tilth.params import declared, param
+from tilth.params import declared, inert, param
 
 __all__ = [
     "Accepts", "Assumption", "Candidate", "Card", "Classifier", "Clusterer", "Complexity", "Density", "Detector",
     "Estimator", "Explanation", "GenerativeClassifier", "Learner", "OnTables", "Predictor", "Probabilistic", "Recipe",
     "Recommender", "Regressor", "Section", "SequenceModel", "Traits", "Training", "Transformer", "WeightLaw",
-    "declared", "param", "whole_or_nothing",
+    "declared", "inert", "param", "whole_or_nothing",
 ]  # fmt: skip

@@ -29,6 +29,11 @@ class Labelled(Learner):
         self.classes_ = np.asarray(classes)
         return codes_among(y, self.classes_, type(self).__name__, unlabelled=self.unlabelled)
 
+    @property
+    def n_classes_(self) -> int:
+        """Number of classes."""
+        return len(self.classes_)
+
     def _meet_labels(self, overview: Any) -> None:
         self._encode_target(overview.labels(is_classifier=True, owner=type(self).__name__))
 

@@ -60,8 +60,8 @@ def _fill_numbers(out: Floats, columns: list[Column], places: NDArray[np.intp]) 
     if len(columns) < 2:
         return
     frame = pd.DataFrame({j: np.where(c.missing, np.nan, c.values) for j, c in enumerate(columns)})
-    found = np.abs(frame.corr(method="spearman", min_periods=FEW_ROWS).to_numpy())
-    out[np.ix_(places, places)] = np.nan_to_num(found)
+    correlations = np.abs(frame.corr(method="spearman", min_periods=FEW_ROWS).to_numpy())
+    out[np.ix_(places, places)] = np.nan_to_num(correlations)
     out[places, places] = 1.0
 
 
@@ -72,19 +72,19 @@ def _levels(a: Column, b: Column) -> float:
     if n < FEW_ROWS:
         return 0.0
     a, b = (Column(c.name, c.kind, c.values[both]) for c in (a, b))
-    found = Correlation(method="spearman").of(a, b)
-    if found.value != found.value:
+    correlation = Correlation(method="spearman").of(a, b)
+    if correlation.value != correlation.value:
         return 0.0
-    if found.how == "eta":
+    if correlation.how == "eta":
         groups = len(np.unique((a if a.kind.name == "nominal" else b).values))
-        left = 1 - (1 - found.value**2) * (n - 1) / (n - groups) if n > groups else 0.0
-    elif found.how == "Cramer's V":
+        left = 1 - (1 - correlation.value**2) * (n - 1) / (n - groups) if n > groups else 0.0
+    elif correlation.how == "Cramer's V":
         r, c = (len(np.unique(x.values)) for x in (a, b))
         excess = (r - 1) * (c - 1) / (n - 1)
         room = min(size - (size - 1) ** 2 / (n - 1) for size in (r, c)) - 1
-        left = max(0.0, found.value**2 * (min(r, c) - 1) - excess) / room if room > 0 else 0.0
+        left = max(0.0, correlation.value**2 * (min(r, c) - 1) - excess) / room if room > 0 else 0.0
     else:
-        left = found.value**2
+        left = correlation.value**2
     return math.sqrt(min(1.0, max(0.0, left)))
 
 

@@ -139,25 +139,25 @@ class Effects(Result):
         """The largest effects in words, and what to doubt."""
         first = sorted(self.effects, key=lambda e: -e.reach)[:3]
         doubtful = [e.column for e in self.effects if e.cautions]
-        said = " ".join(e.words() for e in first) or "No effect was computed."
-        said += f" With caution: {listed(doubtful)}." if doubtful else ""
-        return said + (f" Not reached in time: {listed(self.skipped)}." if self.skipped else "")
+        text = " ".join(e.words() for e in first) or "No effect was computed."
+        text += f" With caution: {listed(doubtful)}." if doubtful else ""
+        return text + (f" Not reached in time: {listed(self.skipped)}." if self.skipped else "")
 
     def how(self) -> str:
         """How the numbers came about."""
         if self.way == "pdp":
-            told = (
+            text = (
                 f"Partial dependence: {count(self.n, 'row')} are predicted repeatedly, with the column set to "
                 "each of its values and all else unchanged; the line is the mean answer, the band holds the middle "
                 "80% of rows. Lines that cross within the band mean that the effect differs between rows."
             )
         else:
-            told = (
+            text = (
                 "Accumulated local effects: each row is predicted with the two values of the column nearest to its "
                 "own, and the differences are added up along the column; 0 is the mean over the rows. Values change "
                 "only a little, so correlated columns do not mislead."
             )
-        return f"{told} Intervals of {self.level:.0%} are for the mean. This describes the model, not cause and effect."
+        return f"{text} Intervals of {self.level:.0%} are for the mean. This describes the model, not cause and effect."
 
     def frame(self) -> pd.DataFrame:
         """One line per column, point and output."""
@@ -267,8 +267,8 @@ def partial_dependence(
     end = None if seconds is None else clock.monotonic() + seconds
     chosen = _chosen(subject, columns, importance, most, seed, owner)
     outputs = subject.labels
-    asked = subject.sample(rows if kind == "pdp" else max(1, rows * points // 2), seed)
-    found, skipped = [], []
+    sample = subject.sample(rows if kind == "pdp" else max(1, rows * points // 2), seed)
+    effects, skipped = [], []
     slowest = 0.0
     with progress.task("Effects of columns", total=len(chosen)) as bar:
         for name in chosen:
@@ -276,10 +276,10 @@ def partial_dependence(
             if end is not None and began + slowest > end:
                 skipped.append(name)
                 continue
-            found.append(_effect(subject, name, kind, points, asked, outputs, level))
+            effects.append(_effect(subject, name, kind, points, sample, outputs, level))
             slowest = max(slowest, clock.monotonic() - began)
             bar.advance()
-    return Effects(subject.name, kind, found, len(asked), level, skipped)
+    return Effects(subject.name, kind, effects, len(sample), level, skipped)
 
 
 def _chosen(
@@ -328,24 +328,24 @@ def _effect(subject: Subject, name: str, way: Way, points: int, rows: Ints, outp
 
 
 def _cautions(subject: Subject, grid: Grid, way: Way, rows: Ints) -> list[str]:
-    name, found = grid.column.name, []
+    name, cautions = grid.column.name, []
     spec = subject.schema[name]
     values = grid.column.values[grid.rows]
     if grid.is_number and spec.low == spec.low and len(values) and spec.form != "date":
         outside = int(((values < spec.low) | (values > spec.high)).sum())
         if outside:
-            found.append(
+            cautions.append(
                 f"{name}: {count(outside, 'point')} outside the training range {spec.low:g} to {spec.high:g}: there "
                 "the model extrapolates."
             )
     if way == "pdp":
         share, other = never_together(subject, name, subject.columns, subject.sample(2000, 0))
         if share >= UNHEARD:
-            found.append(
+            cautions.append(
                 f"{name}: {percent(share)} of the rows pair it with values of {other} that never occur together; "
                 "use kind='ale'."
             )
-    return found
+    return cautions
 
 
 def _dependence(subject: Subject, grid: Grid, rows: Ints) -> tuple[Floats, Floats, tuple[Floats, Floats]]:
@@ -368,10 +368,10 @@ def _accumulated(subject: Subject, grid: Grid, rows: Ints, width: int) -> tuple[
     mean, weights = np.zeros((n_points, width)), np.zeros((n_points, max(0, n_points - 1)))
     spread = np.zeros((n_points, width))
     if n_points > 1:
-        step, asked = _steps(grid, known, place)
+        step, repeated = _steps(grid, known, place)
         swaps = np.concatenate([grid.rows[step + 1], grid.rows[step]])
-        both = subject.outputs(np.tile(asked, 2), {name: swaps})
-        change = both[: len(asked)] - both[len(asked) :]
+        both = subject.outputs(np.tile(repeated, 2), {name: swaps})
+        change = both[: len(repeated)] - both[len(repeated) :]
         held = np.bincount(step, minlength=n_points - 1)
         totals = np.stack([np.bincount(step, c, minlength=n_points - 1) for c in change.T], axis=1)
         average = totals / np.maximum(held, 1)[:, None]
@@ -381,7 +381,7 @@ def _accumulated(subject: Subject, grid: Grid, rows: Ints, width: int) -> tuple[
         weights = weights - shares @ weights
         mean = weights @ average
         rest = (change - average[step]) ** 2
-        pooled = rest.sum(axis=0) / max(1, len(asked) - n_points + 1)
+        pooled = rest.sum(axis=0) / max(1, len(repeated) - n_points + 1)
         own = np.stack([np.bincount(step, r, minlength=n_points - 1) for r in rest.T], axis=1)
         variance = np.where(held[:, None] > 1, own / np.maximum(held - 1, 1)[:, None], pooled)
         spread = np.sqrt(weights**2 @ (variance / np.maximum(held, 1)[:, None]))

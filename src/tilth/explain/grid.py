@@ -109,8 +109,8 @@ def _bins(column: Column, rows: Ints) -> tuple[Ints, int]:
     values, gone = column.values[rows], column.missing[rows]
     if column.kind.name != "numeric":
         codes = np.full(len(rows), -1, dtype=np.int64)
-        found, codes[~gone] = np.unique(values[~gone], return_inverse=True)  # levels that occur, not all there are
-        return codes, max(1, len(found))
+        levels, codes[~gone] = np.unique(values[~gone], return_inverse=True)  # levels that occur, not all there are
+        return codes, max(1, len(levels))
     known = values[~gone]
     if not len(known):
         return np.full(len(rows), -1), 1

@@ -124,8 +124,8 @@ class Importance(Result):
         if self.rest is not None:
             rows.append((self.rest, f"the other {len(self.rest.names)}", MATTERS if self.rest.matters else NOT_SHOWN))
         numbers = [
-            (name, loss.interval.value, loss.interval.low, loss.interval.high, loss.noise, loss.shuffles, said)
-            for loss, name, said in rows
+            (name, loss.interval.value, loss.interval.low, loss.interval.high, loss.noise, loss.shuffles, status)
+            for loss, name, status in rows
         ]
         numbers += [(c, np.nan, np.nan, np.nan, np.nan, 0, NOT_REACHED) for c in self.skipped]
         return pd.DataFrame(
@@ -138,36 +138,36 @@ class Importance(Result):
             return "No column was measured in time."
         shown, total = self.matter, len(self.alone) + len(self.skipped)
         if not shown:
-            said = f"None of {count(total, 'column')} is shown to matter to the {self.metric.name} of {self.model}."
+            text = f"None of {count(total, 'column')} is shown to matter to the {self.metric.name} of {self.model}."
         else:
             first = ", ".join(f"{c} ({self._words(c)})" for c in shown[:3])
-            said = (
+            text = (
                 f"{len(shown)} of {count(total, 'column')} {'is' if len(shown) == 1 else 'are'} shown to matter to the "
                 f"{self.metric.name} of {self.model}: {first}{f' and {len(shown) - 3} more' if len(shown) > 3 else ''}."
             )
         if self.rest is not None:
             many = f"the other {len(self.rest.names)}"
-            said += (
+            text += (
                 f" No single one of {many} is essential because they overlap; together they carry signal: "
                 f"{_signed(self.rest.interval)}."
                 if self.rest.matters
                 else f" Even shuffled together, {many} are not shown to matter: {_signed(self.rest.interval)}."
             )
-        return said + (f" {count(len(self.skipped), 'column')} not reached in time." if self.skipped else "")
+        return text + (f" {count(len(self.skipped), 'column')} not reached in time." if self.skipped else "")
 
     def _words(self, column: str) -> str:
-        found, said = self[column], self.status(column)
-        if said != MATTERS:
+        loss, status = self[column], self.status(column)
+        if status != MATTERS:
             group = self._set_of(column)
             assert group is not None
-            return f"{said.removeprefix('matters ')}: {_signed(group.interval)}"
-        return _signed(found.interval)
+            return f"{status.removeprefix('matters ')}: {_signed(group.interval)}"
+        return _signed(loss.interval)
 
     def how(self) -> str:
         """How the numbers came about."""
         verb = "falls" if self.metric.higher_is_better else "rises"
         methods = sorted({loss.interval.method for loss in self.alone})
-        said = (
+        text = (
             f"How far the {self.metric.name} ({readable(self.score.value)} on {count(self.n, 'row')}) {verb} when a "
             "column's values are shuffled. Use rows the model was not trained on: on training rows it would only "
             "show memorisation.\n\n"
@@ -177,8 +177,8 @@ class Importance(Result):
             "columns, is above 0."
         )
         if self.together:
-            said += " Columns that carry the same information replace each other, so they are also shuffled together."
-        return "\n\n".join([said, *self.notes])
+            text += " Columns that carry the same information replace each other, so they are also shuffled together."
+        return "\n\n".join([text, *self.notes])
 
     @property
     def advice(self) -> str:
@@ -393,9 +393,9 @@ def _measured(
     done = [t for t in tallies if t.scores]
     if any(len(t.scores) < repeats for t in done):
         notes.append(f"Time allowed {min(len(t.scores) for t in done)} to {repeats} shuffles of each column.")
-    found = work.losses(done)
-    alone = [loss for loss in found if len(loss.names) == 1]
-    together = [loss for loss in found if len(loss.names) > 1]
+    losses = work.losses(done)
+    alone = [loss for loss in losses if len(loss.names) == 1]
+    together = [loss for loss in losses if len(loss.names) > 1]
     skipped = [c for c in columns if all(loss.names != (c,) for loss in alone)]
     strong = {loss.names[0] for loss in alone if loss.matters}
     tied = {n for loss in together if loss.matters and not strong & set(loss.names) for n in loss.names}

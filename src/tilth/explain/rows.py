@@ -45,13 +45,13 @@ class RowExplanation(Explanation):
         amounts, spread, unit = self.reasons(row)
         shown = self.cells[row] if self.cells else [""] * len(self.columns)
         order = [j for j in np.argsort(-np.abs(amounts), kind="stable")[:most] if amounts[j] != 0]
-        said = []
+        sentences = []
         for j in order:
             cell = f"{self.columns[j]} = {shown[j]}" if shown[j] != "" else self.columns[j]
             verb = "raises" if amounts[j] > 0 else "lowers"
             sure = f" (+-{spread[j]:.2g})" if spread is not None else ""
-            said.append(f"{cell} {verb} the {unit} by {abs(amounts[j]):.3g}{sure}.")
-        return said or [f"No column changes the {unit} from its average."]
+            sentences.append(f"{cell} {verb} the {unit} by {abs(amounts[j]):.3g}{sure}.")
+        return sentences or [f"No column changes the {unit} from its average."]
 
     def reasons(self, row: int) -> tuple[Floats, Floats | None, str]:
         """What each column adds to the case of the winning class, the standard errors, and what is added to."""
@@ -144,9 +144,9 @@ def explain_rows(model: Any, X: Any, *, background: Any = None, seed: int = 0, s
         raise ValueError(f"{owner}: samples must be at least 2; got {samples}.")
     if callable(getattr(model, "explain", None)):
         own = model.explain(X)
-        said = f"exact, from {type(model).__name__} itself"
+        how = f"exact, from {type(model).__name__} itself"
         return RowExplanation(
-            own.values, own.base, own.columns, own.classes, own.cells, own.scale, None, said, type(model).__name__
+            own.values, own.base, own.columns, own.classes, own.cells, own.scale, None, how, type(model).__name__
         )
     subject, n = _with_background(model, X, background, owner)
     if len(subject.columns) > MOST_COLUMNS:
@@ -206,15 +206,15 @@ def _joined(a: Any, b: Any) -> Any:
     """Two frames, one below the other; categories of both are kept."""
     import pandas as pd
 
-    made = {}
+    columns = {}
     for name in a.columns:
         if isinstance(a[name].dtype, pd.CategoricalDtype) and isinstance(b[name].dtype, pd.CategoricalDtype):
-            made[name] = pd.api.types.union_categoricals(
+            columns[name] = pd.api.types.union_categoricals(
                 [a[name], b[name]], ignore_order=a[name].dtype != b[name].dtype
             )
         else:
-            made[name] = pd.concat([a[name], b[name]], ignore_index=True).array
-    return pd.DataFrame(made)
+            columns[name] = pd.concat([a[name], b[name]], ignore_index=True).array
+    return pd.DataFrame(columns)
 
 
 # -------------------------------------------------------------------------------------------------------------- walking

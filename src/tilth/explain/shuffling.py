@@ -76,8 +76,8 @@ class Shuffling:
     @cached_property
     def base(self) -> Answers:
         """The answers to the rows as they are."""
-        found = self.subject.answers(np.arange(self.subject.n), needs=self.metric.needs)
-        return replace(found, weight=self.subject.weight, group=self.subject.group)
+        answers = self.subject.answers(np.arange(self.subject.n), needs=self.metric.needs)
+        return replace(answers, weight=self.subject.weight, group=self.subject.group)
 
     @property
     def sign(self) -> float:
@@ -149,13 +149,13 @@ class Shuffling:
         place = np.arange(len(row))
         if levels <= len(code) // 2:
             _, first, place = np.unique(row * levels + code[donor], return_index=True, return_inverse=True)
-            asked, donor = row[first], donor[first]
+            rows, donor = row[first], donor[first]
         else:
-            asked = row
+            rows = row
         swaps = dict.fromkeys(names, donor)
-        got = self.subject.answers(asked, swaps, needs=self.metric.needs) if len(asked) else None
+        got = self.subject.answers(rows, swaps, needs=self.metric.needs) if len(rows) else None
         ends = np.searchsorted(shuffle, np.arange(len(orders) + 1))
-        used = got is not None and _differ(got, self.base.rows(asked))
+        used = got is not None and _differ(got, self.base.rows(rows))
         for k in range(len(orders)):
             part = slice(ends[k], ends[k + 1])
             yield (_filled(self.base, row[part], got, place[part]) if got is not None and used else self.base), used
@@ -178,8 +178,8 @@ class Shuffling:
         means = np.average(table, axis=0, weights=self.base.weight)
         drawn = resampled_means(table, self.base.weight, self.base.group, seed=self.seed)
 
-        def lost(found: Floats) -> Floats:
-            return self.sign * (self.metric.finish(found[:, :width]) - self.metric.finish(found[:, width:]))
+        def lost(moments: Floats) -> Floats:
+            return self.sign * (self.metric.finish(moments[:, :width]) - self.metric.finish(moments[:, width:]))
 
         out = []
         for k, tally in enumerate(tallies, start=1):

@@ -86,14 +86,14 @@ class Subject:
             if raw.form == "date":
                 days = raw.values.astype("datetime64[s]")
                 seconds = np.where(np.isnat(days), np.nan, days.astype(np.int64).astype(np.float64))
-                made = Column(name, Kind("numeric"), seconds / 86400)
+                column = Column(name, Kind("numeric"), seconds / 86400)
             elif spec.role == "feature" and (spec.kind.name == "numeric" or spec.kind.levels):
-                made = Column(name, spec.kind, raw.typed(spec))
+                column = Column(name, spec.kind, raw.typed(spec))
             elif raw.levels:
-                made = Column(name, Kind("nominal", tuple(raw.levels)), raw.values)
+                column = Column(name, Kind("nominal", tuple(raw.levels)), raw.values)
             else:
-                made = Column(name, Kind("numeric"), np.asarray(raw.values, dtype=np.float64))
-            self._typed[name] = made
+                column = Column(name, Kind("numeric"), np.asarray(raw.values, dtype=np.float64))
+            self._typed[name] = column
         return self._typed[name]
 
     def cells(self, name: str, rows: Ints) -> list[Any]:
@@ -109,26 +109,26 @@ class Subject:
 
     def codes(self, names: tuple[str, ...]) -> Ints:
         """A number for each row, equal where the rows have the same cells in all of these columns."""
-        found: Ints | None = None
+        codes: Ints | None = None
         for name in names:
             if name not in self._codes:
                 self._codes[name] = np.unique(self.table.column(name).values, return_inverse=True)[1].astype(np.int64)
             own = self._codes[name]
-            pairs = own if found is None else found * (int(own.max()) + 1) + own
-            found = own if found is None else np.unique(pairs, return_inverse=True)[1].astype(np.int64)
-        assert found is not None
-        return found
+            pairs = own if codes is None else codes * (int(own.max()) + 1) + own
+            codes = own if codes is None else np.unique(pairs, return_inverse=True)[1].astype(np.int64)
+        assert codes is not None
+        return codes
 
     # ---------------------------------------------------------------------------------------------------------- rows
 
     def mixed(self, base: Ints, swaps: Mapping[str, Ints]) -> Any:
         """Rows ``base``, in the columns of ``swaps`` with the cells of other rows; in the form the model takes."""
         if isinstance(self.given, RawTable):
-            made = take_rows(replace(self.given, matrix=None), base)
+            table = take_rows(replace(self.given, matrix=None), base)
             for j, column in enumerate(self.given.columns):
                 if column.name in swaps:
-                    made.columns[j] = replace(column, values=column.values[swaps[column.name]])
-            return made
+                    table.columns[j] = replace(column, values=column.values[swaps[column.name]])
+            return table
         places = {name: j for j, name in enumerate(self.table.names)}
         if isinstance(self.given, np.ndarray):
             block = self.given[base]
@@ -241,10 +241,10 @@ class Subject:
         def some(part: Any) -> Any:
             return None if part is None else part[rows]
 
-        given = self.mixed(rows, {})
-        table = given if isinstance(given, RawTable) else take_rows(replace(self.table, matrix=None), rows)
+        cells = self.mixed(rows, {})
+        table = cells if isinstance(cells, RawTable) else take_rows(replace(self.table, matrix=None), rows)
         return replace(
-            self, table=table, given=given, target=some(self.target), weight=some(self.weight), group=some(self.group),
+            self, table=table, given=cells, target=some(self.target), weight=some(self.weight), group=some(self.group),
             _typed={}, _codes={},
         )  # fmt: skip
 
@@ -282,23 +282,23 @@ def subject_of(
         raise TypeError(f"{owner} needs a model that answers new rows; {name_of(model)} does not.")
     known: dict[str, Any] = {}
     classes = _classes(model, owner) if task == "classification" else None
-    given, raw = X, read(X)
+    frame, raw = X, read(X)
     if y is not None:
         if task == "score":
             raise TypeError(f"{owner}: {name_of(model)} predicts no target, so there is nothing to compare y with.")
         problem = prepared(X, y, task=task, sample_weight=sample_weight, groups=groups, owner=owner)
-        given, raw = problem.given, problem.raw
+        frame, raw = problem.given, problem.raw
         known = {"target": problem.target, "weight": problem.weight, "group": problem.groups}
         if classes is not None:
             classes, known["target"] = _united(classes, problem.labels, owner)
     elif sample_weight is not None or groups is not None:
         raise ValueError(f"{owner}: weights and groups of rows are for scores, which need y; got none.")
     require_rows(raw, owner)
-    given, raw, columns, schema = _as_taken(model, given, raw, owner)
-    made = Subject(model, raw, given, columns, schema, task, classes, **known)
-    if made.weight is not None and (made.weight == 0).any():
-        made = made.take(np.flatnonzero(made.weight))  # a row of weight zero is a row that is not there
-    return made
+    frame, raw, columns, schema = _as_taken(model, frame, raw, owner)
+    subject = Subject(model, raw, frame, columns, schema, task, classes, **known)
+    if subject.weight is not None and (subject.weight == 0).any():
+        subject = subject.take(np.flatnonzero(subject.weight))  # a row of weight zero is a row that is not there
+    return subject
 
 
 def _classes(model: Any, owner: str) -> NDArray[Any]:
@@ -322,15 +322,15 @@ def _united(classes: NDArray[Any], labels: NDArray[Any], owner: str) -> tuple[ND
     return every, codes[: len(labels)].astype(np.int64)
 
 
-def _as_taken(model: Any, given: Any, raw: RawTable, owner: str) -> tuple[Any, RawTable, list[str], Schema]:
+def _as_taken(model: Any, frame: Any, raw: RawTable, owner: str) -> tuple[Any, RawTable, list[str], Schema]:
     """The rows in the form the model takes, as read, the columns it may use, and their kinds."""
     if isinstance(model, Estimator):
         schema = model.schema_
         if not schema.columns:
             raise TypeError(f"{owner}: {name_of(model)} learned from a sparse matrix, which has no columns to change.")
         raw = align(raw, schema, name_of(model), model.target_)
-        plain = isinstance(given, np.ndarray) and given.dtype == np.float64 and not schema.named
-        return given if plain else raw, raw, [c.name for c in schema.features], schema
+        plain = isinstance(frame, np.ndarray) and frame.dtype == np.float64 and not schema.named
+        return frame if plain else raw, raw, [c.name for c in schema.features], schema
     names = getattr(model, "feature_names_in_", None)
     if names is not None and raw.named:
         gone = [n for n in names if n not in raw.names]
@@ -341,9 +341,9 @@ def _as_taken(model: Any, given: Any, raw: RawTable, owner: str) -> tuple[Any, R
             )
         columns = [raw.column(str(n)) for n in names]
         raw = RawTable(columns, raw.n_rows, True, None, raw.native)
-        given = given[[str(n) for n in names]] if hasattr(given, "columns") and not isinstance(given, RawTable) else raw
+        frame = frame[[str(n) for n in names]] if hasattr(frame, "columns") and not isinstance(frame, RawTable) else raw
     if is_ours(model):
         return raw, raw, raw.names, infer(raw)
-    if not (isinstance(given, np.ndarray) or hasattr(given, "iloc") or type(given).__module__.startswith("polars")):
-        given = frame_of(raw) if raw.named else np.asarray(given)
-    return given, raw, raw.names, infer(raw)
+    if not (isinstance(frame, np.ndarray) or hasattr(frame, "iloc") or type(frame).__module__.startswith("polars")):
+        frame = frame_of(raw) if raw.named else np.asarray(frame)
+    return frame, raw, raw.names, infer(raw)

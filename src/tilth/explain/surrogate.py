@@ -57,24 +57,24 @@ class Surrogate(Result):
         """Whether the tree speaks for the model."""
         if self.is_constant:
             return f"{self.model} gives every one of these rows the same answer: there is nothing to imitate."
-        found = self.fidelity
+        fidelity = self.fidelity
         if self.measure == "accuracy":
-            said = (
+            text = (
                 f"A tree with {count(self.tree.get_n_leaves(), 'leaf', 'leaves')} gives the answer of {self.model} to "
-                f"{percent(found.value)} [{percent(max(0.0, found.low))}, {percent(min(1.0, found.high))}] of "
+                f"{percent(fidelity.value)} [{percent(max(0.0, fidelity.low))}, {percent(min(1.0, fidelity.high))}] of "
                 f"{count(self.n_test, 'row')} it has not seen; the most frequent answer alone fits "
                 f"{percent(self.single)}."
             )
         else:
-            said = (
-                f"A tree with {count(self.tree.get_n_leaves(), 'leaf', 'leaves')} explains R2 = {found} of the answers "
-                f"of {self.model} to {count(self.n_test, 'row')} it has not seen."
+            text = (
+                f"A tree with {count(self.tree.get_n_leaves(), 'leaf', 'leaves')} explains R2 = {fidelity} of the "
+                f"answers of {self.model} to {count(self.n_test, 'row')} it has not seen."
             )
-        if found.low >= GOOD and self.gain >= 0.5:
-            return f"{said} Its rules describe the model well."
-        if found.value < POOR or self.gain < 0.25:
-            return f"{said} Too little: these rules do not describe the model."
-        return f"{said} A rough sketch of the model, no more."
+        if fidelity.low >= GOOD and self.gain >= 0.5:
+            return f"{text} Its rules describe the model well."
+        if fidelity.value < POOR or self.gain < 0.25:
+            return f"{text} Too little: these rules do not describe the model."
+        return f"{text} A rough sketch of the model, no more."
 
     def rules(self) -> str:
         """The tree as rules in words."""
@@ -162,20 +162,20 @@ def surrogate(
     tree = _tree(subject, is_class, depth, len(train), seed)
     table = _used(subject)
     tree.fit(take_rows(table, some[train]), answers[train])
-    said = np.asarray(tree.predict(take_rows(table, some[test])))
+    predicted = np.asarray(tree.predict(take_rows(table, some[test])))
     truth = answers[test]
     if is_class:
-        classes, codes = encode_labels(np.concatenate([truth, said]))
+        classes, codes = encode_labels(np.concatenate([truth, predicted]))
         measure = metric("accuracy")
-        found = Answers(codes[:n_test], codes[n_test:], classes=classes)
+        pairs = Answers(codes[:n_test], codes[n_test:], classes=classes)
         frequent = float((truth == _most_frequent(answers[train])).mean())
     else:
         measure, frequent = metric("R2"), 0.0
-        found = Answers(truth, said)
+        pairs = Answers(truth, predicted)
     constant = bool((answers == answers[0]).all())
     fidelity = Interval(1.0, 1.0, 1.0, level, "all answers equal", n_test)
     if not constant:
-        fidelity = measure.interval(found, level=level, seed=seed)
+        fidelity = measure.interval(pairs, level=level, seed=seed)
     return Surrogate(subject.name, tree, fidelity, frequent, measure.name, len(train), n_test, constant)
 
 
@@ -183,15 +183,15 @@ def _answers(subject: Subject, rows: Ints) -> NDArray[Any]:
     """Classes, or the single number behind an answer."""
     if subject.task == "classification":
         return np.asarray(subject.model.predict(subject.mixed(rows, {})))
-    found = subject.outputs(rows)
-    if found.shape[1] != 1:
-        raise TypeError(f"surrogate imitates one answer per row; {subject.name} gives {found.shape[1]}.")
-    return np.asarray(found[:, 0])
+    outputs = subject.outputs(rows)
+    if outputs.shape[1] != 1:
+        raise TypeError(f"surrogate imitates one answer per row; {subject.name} gives {outputs.shape[1]}.")
+    return np.asarray(outputs[:, 0])
 
 
 def _most_frequent(answers: NDArray[Any]) -> Any:
-    found, counts = np.unique(answers, return_counts=True)
-    return found[counts.argmax()]
+    labels, counts = np.unique(answers, return_counts=True)
+    return labels[counts.argmax()]
 
 
 def _used(subject: Subject) -> RawTable:
@@ -205,7 +205,7 @@ def _tree(subject: Subject, is_class: bool, depth: int, n: int, seed: int) -> An
     from tilth.models.trees.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 
     make = DecisionTreeClassifier if is_class else DecisionTreeRegressor
-    told = {c.name: "date" for c in subject.schema.features if c.form == "date"} | subject.schema.told()
-    told = {k: v for k, v in told.items() if k in subject.columns}
+    kinds = {c.name: "date" for c in subject.schema.features if c.form == "date"} | subject.schema.told()
+    kinds = {k: v for k, v in kinds.items() if k in subject.columns}
     # A rule about a handful of rows is no summary.
-    return make(max_depth=depth, min_samples_leaf=max(2, n // 100), random_state=seed, kinds=told)
+    return make(max_depth=depth, min_samples_leaf=max(2, n // 100), random_state=seed, kinds=kinds)

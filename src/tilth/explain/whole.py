@@ -62,15 +62,15 @@ class Explained(Result):
         pages += self.effects.sections()
         pages += self.surrogate.sections() if self.surrogate is not None else []
         if self.rows is not None:
-            found = self.rows
+            explanation = self.rows
             parts = [
                 Section(
-                    f"Row {row}: {title}", "\n".join(found.words(i)), found.frame(i), figure=lambda i=i: found.plot(i),
-                    folded=True,
+                    f"Row {row}: {title}", "\n".join(explanation.words(i)), explanation.frame(i),
+                    figure=lambda i=i: explanation.plot(i), folded=True,
                 )
                 for i, (row, title) in enumerate(zip(self.row_numbers, self.row_titles, strict=True))
             ]  # fmt: skip
-            pages.append(Section("Single rows", f"{found.how()} Row numbers count from 0.", parts=parts))
+            pages.append(Section("Single rows", f"{explanation.how()} Row numbers count from 0.", parts=parts))
         if self.notes:
             pages.append(Section("Not explained", "\n".join(self.notes)))
         return pages
@@ -78,19 +78,19 @@ class Explained(Result):
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON-ready data."""
         parts = {"importance": self.importance, "effects": self.effects, "surrogate": self.surrogate, "rows": self.rows}
-        made = {name: None if part is None else part.to_dict() for name, part in parts.items()}
+        contents = {name: None if part is None else part.to_dict() for name, part in parts.items()}
         numbers = {"row_numbers": self.row_numbers, "row_titles": self.row_titles, "notes": self.notes}
-        return plain({"model": self.model, "verdict": self.verdict(), **made, **numbers})
+        return plain({"model": self.model, "verdict": self.verdict(), **contents, **numbers})
 
     def __str__(self) -> str:
-        told = [self.verdict()]
-        told += [str(self.surrogate)] if self.surrogate is not None else []
+        paragraphs = [self.verdict()]
+        paragraphs += [str(self.surrogate)] if self.surrogate is not None else []
         if self.rows is not None:
-            told += [
+            paragraphs += [
                 f"Row {row}, {title}: {' '.join(self.rows.words(i))}"
                 for i, (row, title) in enumerate(zip(self.row_numbers, self.row_titles, strict=True))
             ]
-        return "\n\n".join([*told, *self.notes])
+        return "\n\n".join([*paragraphs, *self.notes])
 
 
 def explain(
@@ -155,7 +155,7 @@ def explain(
     effects = partial_dependence(
         model, plain_rows, kind=kind, importance=_if_any(importance), most=most, seed=seed, seconds=left(SHARES[1])
     )
-    found = Explained(subject.name, effects, importance, notes=notes)
+    explained = Explained(subject.name, effects, importance, notes=notes)
 
     def is_late(what: str) -> bool:
         late = seconds is not None and clock.monotonic() >= start + seconds
@@ -164,37 +164,37 @@ def explain(
         return late
 
     if not is_late("a small tree that imitates the model"):
-        _add_surrogate(found, subject, plain_rows, depth, rows, seed)
+        _add_surrogate(explained, subject, plain_rows, depth, rows, seed)
     if not is_late("single rows"):
-        _add_examples(found, subject, background, seed)
-    return found
+        _add_examples(explained, subject, background, seed)
+    return explained
 
 
 def _if_any(importance: Importance | None) -> Importance | None:
     return importance if importance is not None and importance.top(1) else None
 
 
-def _add_surrogate(found: Explained, subject: Subject, table: Any, depth: int, rows: int | None, seed: int) -> None:
+def _add_surrogate(explained: Explained, subject: Subject, table: Any, depth: int, rows: int | None, seed: int) -> None:
     """A small tree in the model's place."""
     if subject.n < LEAST_ROWS:
-        found.notes.append(f"A small tree that imitates the model needs at least {LEAST_ROWS} rows.")
+        explained.notes.append(f"A small tree that imitates the model needs at least {LEAST_ROWS} rows.")
         return
     enough = None if rows is None else max(rows, LEAST_ROWS)
-    found.surrogate = surrogate(subject.model, table, depth=depth, seed=seed, rows=enough)
+    explained.surrogate = surrogate(subject.model, table, depth=depth, seed=seed, rows=enough)
 
 
-def _add_examples(found: Explained, subject: Subject, background: Any, seed: int) -> None:
+def _add_examples(explained: Explained, subject: Subject, background: Any, seed: int) -> None:
     """Explain some rows that stand for others."""
     chosen = _examples(subject)
     rows = np.array(list(chosen), dtype=np.int64)
     needs_others = not callable(getattr(subject.model, "explain", None))
     if background is None and needs_others:
         if subject.n < 2:
-            found.notes.append("A single row cannot be explained without background rows to compare it with.")
+            explained.notes.append("A single row cannot be explained without background rows to compare it with.")
             return
         background = subject.mixed(subject.sample(1000, seed), {})
-    found.rows = explain_rows(subject.model, subject.mixed(rows, {}), background=background, seed=seed)
-    found.row_numbers, found.row_titles = rows, list(chosen.values())
+    explained.rows = explain_rows(subject.model, subject.mixed(rows, {}), background=background, seed=seed)
+    explained.row_numbers, explained.row_titles = rows, list(chosen.values())
 
 
 def _examples(subject: Subject) -> dict[int, str]:
@@ -212,8 +212,8 @@ def _examples(subject: Subject) -> dict[int, str]:
         lead = top[:, -1] - top[:, -2] if outputs.shape[1] > 1 else top[:, -1]
         sure = np.argsort(-lead, kind="stable")
         if subject.target is not None:
-            given = subject.answers(every, needs="answer").given  # a threshold may choose the less probable class
-            right = given == subject.target
+            labels = subject.answers(every, needs="answer").given  # a threshold may choose the less probable class
+            right = labels == subject.target
             add(sure[right[sure]], "surely right")
             add(sure[~right[sure]], "surely wrong")
         else:

@@ -38,8 +38,8 @@ def fit_map(method: str, z: Floats, event: NDArray[np.bool_], weight: Floats | N
     if method == "isotonic":
         from sklearn.isotonic import IsotonicRegression
 
-        found = IsotonicRegression(out_of_bounds="clip").fit(z, event.astype(np.float64), sample_weight=weight)
-        return np.vstack([found.X_thresholds_, found.y_thresholds_])
+        model = IsotonicRegression(out_of_bounds="clip").fit(z, event.astype(np.float64), sample_weight=weight)
+        return np.vstack([model.X_thresholds_, model.y_thresholds_])
     w = np.ones(len(z)) if weight is None else weight
     yes = float(w[event].sum())
     no = float(w.sum()) - yes
@@ -48,15 +48,15 @@ def fit_map(method: str, z: Floats, event: NDArray[np.bool_], weight: Floats | N
     if method == "sigmoid":
         return _logistic(np.column_stack([z, np.ones(len(z))]), target, w)[None]
     terms = np.column_stack([log_expit(z), -log_expit(-z), np.ones(len(z))])
-    found = _logistic(terms, target, w)
+    model = _logistic(terms, target, w)
     for j in (0, 1):
-        if found[j] < 0:  # a falling map would turn the order of scores round: leave the term out
+        if model[j] < 0:  # a falling map would turn the order of scores round: leave the term out
             kept = [c for c in range(3) if c != j]
-            found = np.zeros(3)
-            found[kept] = _logistic(terms[:, kept], target, w)
-    if found[:2].min() < 0:
-        found = np.array([0.0, 0.0, _logistic(terms[:, 2:], target, w)[0]])
-    return found[None]
+            model = np.zeros(3)
+            model[kept] = _logistic(terms[:, kept], target, w)
+    if model[:2].min() < 0:
+        model = np.array([0.0, 0.0, _logistic(terms[:, 2:], target, w)[0]])
+    return model[None]
 
 
 def apply_map(method: str, learned: Floats, z: Floats) -> Floats:

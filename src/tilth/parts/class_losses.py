@@ -246,13 +246,13 @@ _STEP = 1e-5
 def _log_slope(log_of: Any, slope: Floats, eta: Floats) -> Floats:
     """slope / e^log_of(eta); far out, where both are too small for a float, a difference quotient of the logarithm."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.sign(slope) * np.exp(np.log(np.abs(slope)) - log_of(eta))
-    lost = (np.abs(slope) < 1e-290) | ~np.isfinite(found)
+        ratio = np.sign(slope) * np.exp(np.log(np.abs(slope)) - log_of(eta))
+    lost = (np.abs(slope) < 1e-290) | ~np.isfinite(ratio)
     if lost.any():
         far = eta[lost]
         step = _STEP * (1.0 + np.abs(far))
-        found[lost] = (log_of(far + step) - log_of(far - step)) / (2 * step)
-    return np.asarray(found)
+        ratio[lost] = (log_of(far + step) - log_of(far - step)) / (2 * step)
+    return np.asarray(ratio)
 
 
 @stored

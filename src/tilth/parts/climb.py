@@ -217,13 +217,13 @@ class Climb:
         from scipy.optimize import minimize
 
         local = _Local.around(self, theta, free)
-        found = minimize(
+        result = minimize(
             local.cost, np.zeros(int(free.sum())), method="trust-exact",
             jac=local.slope, hess=local.bend,
             options={"gtol": 1e-9, "maxiter": max_iter, "initial_trust_radius": 1.0, "max_trust_radius": 1e4},
         )  # fmt: skip
-        better = np.isfinite(found.fun) and found.fun <= 0.0
-        return (local.theta(found.x) if better else theta), int(found.nit)
+        better = np.isfinite(result.fun) and result.fun <= 0.0
+        return (local.theta(result.x) if better else theta), int(result.nit)
 
     def _snap(self, theta: Floats, free: Flags) -> Flags:
         """Put parameters that ran into a bound onto it, where that is possible and no worse; says which."""

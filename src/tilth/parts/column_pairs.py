@@ -150,7 +150,7 @@ def explained_share(column: Column, values: Floats, *, n_bins: int = 0, weight: 
         freedom = 1
     else:
         codes, _ = levels_of(column, n_bins or 10, weight)
-        found = one_way(values, codes, weight)
-        share, freedom = found.share, found.groups - 1
+        analysis = one_way(values, codes, weight)
+        share, freedom = analysis.share, analysis.groups - 1
     left = total - 1 - freedom
     return 1 - (1 - share) * (total - 1) / left if left > 0 and share == share else 0.0

@@ -116,7 +116,7 @@ def label_scores(probability: Floats, method: SetMethod, penalty: float = 0.0, f
     return out
 
 
-def weight_below(scores: Floats, asked: Floats, weight: Floats | None = None) -> Floats:
+def weight_below(scores: Floats, points: Floats, weight: Floats | None = None) -> Floats:
     """How many calibration scores (or how much of their weight) lie below each asked score.
 
     >>> import numpy as np
@@ -124,7 +124,7 @@ def weight_below(scores: Floats, asked: Floats, weight: Floats | None = None) ->
     array([1., 3.])
     """
     order = np.argsort(scores, kind="stable")
-    place = np.searchsorted(scores[order], asked, side="left")
+    place = np.searchsorted(scores[order], points, side="left")
     if weight is None:
         return place.astype(np.float64)
     return np.concatenate([[0.0], np.cumsum(weight[order])])[place]

@@ -80,8 +80,8 @@ class Distribution(Part):
         except (TypeError, ValueError):
             raise ValueError(f"{self._name}: {name} must hold numbers; got {values!r:.60}.") from None
         if not array.size or not np.isfinite(array).all():
-            found = "none" if not array.size else f"{array[~np.isfinite(array)].flat[0]}"
-            raise ValueError(f"{self._name}: {name} must hold finite numbers; found {found}.")
+            problem = "none" if not array.size else f"{array[~np.isfinite(array)].flat[0]}"
+            raise ValueError(f"{self._name}: {name} must hold finite numbers; found {problem}.")
         array.setflags(write=False)
         return array
 

@@ -97,10 +97,10 @@ class CategoricalDistribution(_Shares):
     def _check(self) -> None:
         if self.levels is None:
             return
-        given: Any = self.levels
-        if not isinstance(given, (list, tuple, np.ndarray)) or not len(given):
-            raise ValueError(f"{self._name}: levels must be a list of at least one level; got {given!r:.60}.")
-        levels = tuple(np.asarray(given, dtype=object).tolist())
+        values: Any = self.levels
+        if not isinstance(values, (list, tuple, np.ndarray)) or not len(values):
+            raise ValueError(f"{self._name}: levels must be a list of at least one level; got {values!r:.60}.")
+        levels = tuple(np.asarray(values, dtype=object).tolist())
         if len({level_key(v) for v in levels}) < len(levels):
             raise ValueError(f"{self._name}: levels must differ from each other; got {levels!r:.80}.")
         self.levels = levels

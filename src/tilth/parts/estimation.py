@@ -327,14 +327,14 @@ def _estimate(
     peak = climb.run(theta, np.ones(len(theta), dtype=bool))
     names_at_bound = tuple(name for name, held in zip(known, peak.at_bound, strict=True) if held)
     prior = 0.0 if log_prior is None else float(log_prior(peak.theta))
-    found = Estimate(
+    estimate = Estimate(
         known, peak.theta, peak.covariance, peak.height - prior, climb.problem.total_weight(len(rows)),
         "likelihood" if log_prior is None else "posterior", peak.converged, peak.message, peak.n_iter,
         climb.n_evaluations, peak.shortfall, names_at_bound, prior, climb,
     )  # fmt: skip
-    if not found.converged:
+    if not estimate.converged:
         warn_model("W207", f"{who}: {peak.message}; do not trust the estimate or its standard errors.")
-    return replace(found, parameters=_sealed(found.parameters), covariance=_sealed(found.covariance))
+    return replace(estimate, parameters=_sealed(estimate.parameters), covariance=_sealed(estimate.covariance))
 
 
 def _method(word: str) -> str:
@@ -389,9 +389,9 @@ def _first_rows(log_density: Function, data: Any, theta: Floats, who: str) -> Fl
     with np.errstate(all="ignore"):
         rows = np.asarray(log_density(data, theta.copy()), dtype=np.float64)
     if rows.ndim != 1 or not rows.size:
-        found = "a single number" if rows.ndim == 0 else f"shape {rows.shape}"
+        shape = "a single number" if rows.ndim == 0 else f"shape {rows.shape}"
         raise ValueError(
             f"{who}: log_density(data, parameters) must give one log density per row, a list of terms and not their "
-            f"sum; it gave {found}."
+            f"sum; it gave {shape}."
         )
     return rows

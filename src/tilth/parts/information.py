@@ -110,8 +110,8 @@ def surprises(log_probability: Any, top: int = 10, base: float = 2) -> tuple[NDA
     """
     logs = np.asarray(log_probability, dtype=np.float64)
     if logs.ndim != 1 or np.isnan(logs).any():
-        found = "missing numbers" if logs.ndim == 1 else f"{logs.ndim} dimensions"
-        raise ValueError(f"surprises needs one log-probability per row; found {found}.")
+        problem = "missing numbers" if logs.ndim == 1 else f"{logs.ndim} dimensions"
+        raise ValueError(f"surprises needs one log-probability per row; found {problem}.")
     if isinstance(top, bool) or not isinstance(top, (int, np.integer)) or top < 1:
         raise ValueError(f"surprises: top must be a whole number of at least 1; got {top!r}.")
     rows = np.argsort(logs, kind="stable")[:top]

@@ -111,8 +111,8 @@ class ConditionalTable:
         wanted = (names,) if isinstance(names, str) else tuple(names)
         unknown = [name for name in wanted if name not in among]
         if unknown or len(set(wanted)) < len(wanted) or not wanted:
-            found = f"{unknown[0]!r} is not one of them" if unknown else f"got {wanted!r}"
-            raise SchemaError(f"{self} has the variables {', '.join(map(repr, among))}; {found}.")
+            reason = f"{unknown[0]!r} is not one of them" if unknown else f"got {wanted!r}"
+            raise SchemaError(f"{self} has the variables {', '.join(map(repr, among))}; {reason}.")
         return wanted
 
     def _place(self, name: str, level: Any) -> int:
@@ -208,13 +208,15 @@ class JointTable(ConditionalTable):
 
         A variable of which a single level is left is known and dropped.
         """
-        told = {**(event or {}), **levels}
-        inside = self._cells(told)
+        condition = {**(event or {}), **levels}
+        inside = self._cells(condition)
         if self._mass(inside) == 0:
-            raise ValueError(f"{self}: the event {told!r:.80} has probability 0, so nothing is conditional on it.")
+            raise ValueError(f"{self}: the event {condition!r:.80} has probability 0, so nothing is conditional on it.")
         kept = np.where(inside, self.probabilities, 0.0)
         known = tuple(
-            i for i, name in enumerate(self.names) if name in told and len(self._chosen(name, told[name])) == 1
+            i
+            for i, name in enumerate(self.names)
+            if name in condition and len(self._chosen(name, condition[name])) == 1
         )
         free = {name: self.levels[name] for i, name in enumerate(self.names) if i not in known}
         if not free:
@@ -225,8 +227,8 @@ class JointTable(ConditionalTable):
 
     def marginal(self, *names: str) -> JointTable:
         """P(names), in the order given: all other variables summed out."""
-        found = super().marginal(*names)
-        return JointTable(found.probabilities, {name: self.levels[name] for name in found.names})
+        margin = super().marginal(*names)
+        return JointTable(margin.probabilities, {name: self.levels[name] for name in margin.names})
 
     def conditional(self, of: Names, given: Names) -> ConditionalTable:
         """P(of | given) = P(of, given) / P(given)."""

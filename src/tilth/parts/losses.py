@@ -478,8 +478,8 @@ def _log_ratio(
     w = 1.0 if weight is None else weight
     top, bottom = sum_by(group, w * a, n_groups), sum_by(group, w * b, n_groups)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.log(top / bottom)
-    return np.where(bottom > 0, np.maximum(np.nan_to_num(found), -20.0), 0.0)
+        log_ratio = np.log(top / bottom)
+    return np.where(bottom > 0, np.maximum(np.nan_to_num(log_ratio), -20.0), 0.0)
 
 
 @declared
@@ -508,8 +508,8 @@ class CustomLoss(Loss):
         g, h = (np.asarray(part, dtype=np.float64) for part in self.function(y, eta))
         for name, part in (("gradient", g), ("hessian", h)):
             if part.shape != eta.shape or not np.isfinite(part).all():
-                found = f"shape {part.shape}" if part.shape != eta.shape else "numbers that are not finite"
-                raise ValueError(f"The custom loss must give a finite {name} of shape {eta.shape}; it gave {found}.")
+                problem = f"shape {part.shape}" if part.shape != eta.shape else "numbers that are not finite"
+                raise ValueError(f"The custom loss must give a finite {name} of shape {eta.shape}; it gave {problem}.")
         return g, h
 
     @property

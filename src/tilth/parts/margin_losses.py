@@ -446,8 +446,8 @@ class OptionHinge(Loss):
         plus, minus = self._pairs(y)
         flat = eta.ravel()
         push = (flat[plus] - flat[minus] < 1.0).astype(np.float64)
-        made = np.bincount(minus, weights=push, minlength=flat.size) - np.bincount(plus, push, minlength=flat.size)
-        return np.asarray(made.reshape(eta.shape))
+        gradient = np.bincount(minus, weights=push, minlength=flat.size) - np.bincount(plus, push, minlength=flat.size)
+        return np.asarray(gradient.reshape(eta.shape))
 
     def hessian(self, y: Any, eta: Floats) -> Floats:
         """Zero."""

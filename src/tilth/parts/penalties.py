@@ -252,9 +252,9 @@ class _LevelsOff(Penalty):
         """The best of the candidates of each piece: exact also where the problem is not convex."""
         v = np.abs(w)
         steps = np.broadcast_to(np.asarray(step, dtype=np.float64), v.shape)
-        found = np.stack([np.zeros_like(v), *self._candidates(v, steps)])
-        costs = 0.5 * (found - v) ** 2 + steps * self._height(found)
-        return np.asarray(np.sign(w) * np.take_along_axis(found, costs.argmin(axis=0)[None], axis=0)[0])
+        candidates = np.stack([np.zeros_like(v), *self._candidates(v, steps)])
+        costs = 0.5 * (candidates - v) ** 2 + steps * self._height(candidates)
+        return np.asarray(np.sign(w) * np.take_along_axis(candidates, costs.argmin(axis=0)[None], axis=0)[0])
 
     def violation(self, w: Floats, gradient: Floats) -> Floats:
         """|g + slope sign(w)|, and at zero how far |g| is above lambda."""

@@ -64,16 +64,16 @@ def groups_of(group: Any, n_rows: int, owner: str) -> Groups:
     >>> groups_of([2, 1], 3, "Ranker").codes().tolist(), groups_of(["b", "a", "b"], 3, "Ranker").codes().tolist()
     ([0, 0, 1], [1, 0, 1])
     """
-    given = np.array([n_rows]) if group is None else np.asarray(group)
-    if given.ndim != 1:
-        raise ValueError(f"{owner}: group must be one-dimensional; got shape {given.shape}.")
-    if len(given) == n_rows and group is not None:
-        return Groups.of_ids(given)
-    if given.dtype.kind in "iu" and (given > 0).all() and given.sum() == n_rows:
-        return Groups.of_sizes(given)
+    sizes = np.array([n_rows]) if group is None else np.asarray(group)
+    if sizes.ndim != 1:
+        raise ValueError(f"{owner}: group must be one-dimensional; got shape {sizes.shape}.")
+    if len(sizes) == n_rows and group is not None:
+        return Groups.of_ids(sizes)
+    if sizes.dtype.kind in "iu" and (sizes > 0).all() and sizes.sum() == n_rows:
+        return Groups.of_sizes(sizes)
     raise ValueError(
         f"{owner}: group must give the name of the query of each of the {n_rows} rows, or sizes above 0 that sum to "
-        f"them; got {len(given)} entries" + (f" that sum to {given.sum()}." if given.dtype.kind in "iu" else ".")
+        f"them; got {len(sizes)} entries" + (f" that sum to {sizes.sum()}." if sizes.dtype.kind in "iu" else ".")
     )
 
 
@@ -122,9 +122,9 @@ class RankingLoss(Loss):
 
     def grouped(self, groups: Groups) -> Self:
         """The same loss over these groups."""
-        made = type(self)(**self.get_params())
-        made.__dict__["_groups"] = groups
-        return made
+        loss = type(self)(**self.get_params())
+        loss.__dict__["_groups"] = groups
+        return loss
 
     def groups(self) -> Groups:
         """The groups in force."""
@@ -174,13 +174,13 @@ class PairwiseLogistic(RankingLoss):
 
     def mean(self, y: Any, eta: Floats, weight: Floats | None = None) -> float:
         """Average over groups of the average over pairs."""
-        groups, found = self.groups(), []
+        groups, losses = self.groups(), []
         for a, b in zip(groups.start[:-1], groups.start[1:], strict=True):
             row = groups.order[a:b]
             better = np.asarray(y)[row][:, None] > np.asarray(y)[row][None, :]
             lead = (eta[row][:, None] - eta[row][None, :])[better]
-            found.append(float(np.logaddexp(0.0, -lead).mean()) if lead.size else 0.0)
-        return self._group_mean(np.array(found), weight)
+            losses.append(float(np.logaddexp(0.0, -lead).mean()) if lead.size else 0.0)
+        return self._group_mean(np.array(losses), weight)
 
 
 @stored

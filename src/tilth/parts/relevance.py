@@ -84,10 +84,10 @@ class Relevance(Part):
 
     def of(self, column: Column, target: Column, weight: Any = None) -> Relevant:
         """The relevance of one column for a target."""
-        found = pair_of(column, target, weight)
-        if found.total <= 0:
+        pair = pair_of(column, target, weight)
+        if pair.total <= 0:
             return Relevant(math.nan, how="no row in which both are present")
-        return self._of(found)
+        return self._of(pair)
 
     def _of(self, pair: Pair) -> Relevant:
         raise NotImplementedError
@@ -208,10 +208,10 @@ class MutualInformation(Relevance):
         y = np.asarray(pair.y.values, dtype=np.float64 if numeric[1] else None)
         if not numeric[1]:
             y = np.unique(y, return_inverse=True)[1]
-        found = estimate(
+        estimates = estimate(
             x, y, discrete_features=[not numeric[0]], n_neighbors=self.n_neighbors, random_state=self.random_state
         )
-        return float(found[0])
+        return float(estimates[0])
 
 
 @stored
@@ -321,12 +321,12 @@ class AnovaF(Relevance):
 
     def _of_levels(self, pair: Pair, classes: NDArray[np.intp]) -> Relevant:
         k = int(classes.max()) + 1
-        found = one_way(np.eye(k)[classes], levels_of(pair.x, 2)[0], pair.weight)
-        statistic = found.test().statistic
+        analysis = one_way(np.eye(k)[classes], levels_of(pair.x, 2)[0], pair.weight)
+        statistic = analysis.test().statistic
         if statistic != statistic:
             return Relevant(math.nan, how="classes within levels")
-        spread = (found.total - 1) * (k - 1) * found.share
-        return _tested(chi2_test("C", spread, (found.groups - 1) * (k - 1)), statistic, "classes within levels")
+        spread = (analysis.total - 1) * (k - 1) * analysis.share
+        return _tested(chi2_test("C", spread, (analysis.groups - 1) * (k - 1)), statistic, "classes within levels")
 
 
 @stored
@@ -367,9 +367,9 @@ class Correlation(Relevance):
             return Relevant(test.size, test.p_value, "Cramer's V", _or_last(test.size))
         values, groups = (x, pair.y) if x is not None else (y, pair.x)
         assert values is not None
-        found = one_way(values, levels_of(groups, 2)[0], pair.weight)
-        eta = math.sqrt(found.share) if found.share == found.share else math.nan
-        return Relevant(eta, found.test().p_value, "eta", _or_last(eta))
+        analysis = one_way(values, levels_of(groups, 2)[0], pair.weight)
+        eta = math.sqrt(analysis.share) if analysis.share == analysis.share else math.nan
+        return Relevant(eta, analysis.test().p_value, "eta", _or_last(eta))
 
     def _as_numbers(self, column: Column, weight: Weight) -> Floats | None:
         values = numbers_of(column)
@@ -424,8 +424,8 @@ class CFSMerit(Relevance):
         return SymmetricUncertainty() if self.relation is None else self.relation
 
     def _of(self, pair: Pair) -> Relevant:
-        found = self.related()._of(pair)
-        return Relevant(found.value, found.p_value, found.how, _or_last(found.value))
+        relevance = self.related()._of(pair)
+        return Relevant(relevance.value, relevance.p_value, relevance.how, _or_last(relevance.value))
 
     def merit(self, to_target: Any, among: Any) -> float:
         """Merit from relations to the target [k] and among the columns [k, k], whose diagonal is not used."""

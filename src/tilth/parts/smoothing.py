@@ -87,14 +87,14 @@ class MEstimate(Smoothing):
         """m p."""
         p = np.full(len(levels), 1.0 / max(len(levels), 1))
         if self.prior and column in self.prior:
-            given = {level_key(v): q for v, q in self.prior[column].items()}
-            lost = [v for v in levels if level_key(v) not in given]
-            if lost or abs(sum(given.values()) - 1) > 1e-6:
+            prior = {level_key(v): q for v, q in self.prior[column].items()}
+            lost = [v for v in levels if level_key(v) not in prior]
+            if lost or abs(sum(prior.values()) - 1) > 1e-6:
                 raise ValueError(
                     f"MEstimate: the prior of {column!r} must give every level a probability and sum to 1; "
-                    f"{'it lacks ' + repr(lost[0]) if lost else f'it sums to {sum(given.values()):g}'}."
+                    f"{'it lacks ' + repr(lost[0]) if lost else f'it sums to {sum(prior.values()):g}'}."
                 )
-            p = np.array([given[level_key(v)] for v in levels])
+            p = np.array([prior[level_key(v)] for v in levels])
         return self.m * p
 
 

@@ -72,21 +72,21 @@ def measure_name(word: Any, owner: str) -> str:
     return name
 
 
-def read_costs(given: Any, owner: str) -> Costs:
+def read_costs(costs: Any, owner: str) -> Costs:
     """Costs of tp, fp, fn, tn from a mapping, or from a 2 x 2 table whose rows are the true classes (no, yes).
 
     >>> read_costs({"fp": 1, "fn": 5}, "me")
     (0.0, 1.0, 5.0, 0.0)
     """
-    if isinstance(given, Mapping):
-        strangers = [k for k in given if k not in CELLS]
+    if isinstance(costs, Mapping):
+        strangers = [k for k in costs if k not in CELLS]
         if strangers:
             raise ValueError(f"{owner}: costs are named {', '.join(CELLS)}; got {strangers[0]!r}.")
-        found = [given.get(c, 0.0) for c in CELLS]
+        cells = [costs.get(c, 0.0) for c in CELLS]
     else:
-        table = cost_table(given, 2, owner)
-        found = [table[1, 1], table[0, 1], table[1, 0], table[0, 0]]
-    tp, fp, fn, tn = (_number(v, owner) for v in found)
+        table = cost_table(costs, 2, owner)
+        cells = [table[1, 1], table[0, 1], table[1, 0], table[0, 0]]
+    tp, fp, fn, tn = (_number(v, owner) for v in cells)
     if fp - tn + fn - tp <= 0:
         raise ValueError(
             f"{owner}: wrong answers must cost more than right ones, (fp - tn) + (fn - tp) > 0; got "
@@ -95,16 +95,16 @@ def read_costs(given: Any, owner: str) -> Costs:
     return tp, fp, fn, tn
 
 
-def cost_table(given: Any, k: int, owner: str) -> Floats:
+def cost_table(costs: Any, k: int, owner: str) -> Floats:
     """A k x k table of costs: row the true class, column the answer, both in sorted order of the classes."""
     try:
-        table = np.asarray(given, dtype=np.float64)
+        table = np.asarray(costs, dtype=np.float64)
     except (TypeError, ValueError):
         table = np.empty(0)
     if table.shape != (k, k) or not np.isfinite(table).all():
         raise ValueError(
             f"{owner}: costs for {k} classes are a {k} x {k} table of numbers, rows the true classes and columns the "
-            f"answers; got {given!r:.80}."
+            f"answers; got {costs!r:.80}."
         )
     return table
 
@@ -128,8 +128,8 @@ class Goal:
         if self.costs is not None:
             return np.asarray(counts @ np.asarray(self.costs) / counts.sum(axis=-1))
         word, sign = self.aim
-        found = sign * measures(counts)[word]
-        return np.where(np.isnan(found), np.inf, found)
+        losses = sign * measures(counts)[word]
+        return np.where(np.isnan(losses), np.inf, losses)
 
     @property
     def aim(self) -> tuple[str, float]:
@@ -174,8 +174,8 @@ class Goal:
     def __str__(self) -> str:
         parts = []
         if self.costs is not None:
-            told = zip(CELLS, self.costs, strict=True)
-            parts.append("least cost per row (" + ", ".join(f"{c} {v:g}" for c, v in told if v) + ")")
+            priced = zip(CELLS, self.costs, strict=True)
+            parts.append("least cost per row (" + ", ".join(f"{c} {v:g}" for c, v in priced if v) + ")")
         elif self.maximise is not None or self.constraint is None:
             parts.append(f"most {self.aim[0]}")
         else:

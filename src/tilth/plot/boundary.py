@@ -48,9 +48,9 @@ class Plane:
     up: NDArray[np.float64]
     rows: Any
 
-    def answers(self, given: Any) -> NDArray[Any]:
+    def answers(self, values: Any) -> NDArray[Any]:
         """Answers for the rows in the shape of the grid."""
-        return np.asarray(given).reshape(len(self.up), len(self.across))
+        return np.asarray(values).reshape(len(self.up), len(self.across))
 
 
 def plane(X: Any, columns: Sequence[int | str] = (0, 1), *, points: int = 200, owner: str = "plane") -> Plane:
@@ -99,8 +99,8 @@ def plane_values(raw: RawTable, name: str, owner: str) -> NDArray[np.float64]:
     else:
         spec = infer(RawTable([column], raw.n_rows, raw.named))[name]
         if column.form == "date" or spec.role != "feature" or spec.kind.name != "numeric":
-            found = "a date" if column.form == "date" else spec.kind.name
-            raise KindError(f"{owner}: {name!r} is {found}; a plane has two numeric axes.")
+            kind = "a date" if column.form == "date" else spec.kind.name
+            raise KindError(f"{owner}: {name!r} is {kind}; a plane has two numeric axes.")
         values = np.asarray(column.typed(spec), dtype=np.float64)
     values = np.where(np.isinf(values), np.nan, values)
     if np.isnan(values).all():
@@ -164,27 +164,27 @@ def boundary(model: Any, X: Any, y: Any = None, columns: Sequence[int | str] = (
     from matplotlib.colors import ListedColormap
     from matplotlib.figure import Figure
 
-    found = regions(model, X, columns, points=points)
+    areas = regions(model, X, columns, points=points)
     if y is not None and len(y) != read(X).n_rows:
         raise ValueError(f"boundary: a label for each of {read(X).n_rows} rows is needed; got {len(y)}.")
-    labels = np.unique(found.labels if y is None else np.concatenate([found.labels.ravel(), np.asarray(y).ravel()]))
+    labels = np.unique(areas.labels if y is None else np.concatenate([areas.labels.ravel(), np.asarray(y).ravel()]))
     shades = ListedColormap([f"C{i % 10}" for i in range(len(labels))])
     figure = Figure(figsize=(6, 5), layout="constrained")
     axes = figure.subplots()
-    codes = np.searchsorted(labels, found.labels)
+    codes = np.searchsorted(labels, areas.labels)
     colours: dict[str, Any] = {"cmap": shades, "vmin": -0.5, "vmax": len(labels) - 0.5}
-    axes.pcolormesh(found.across, found.up, codes, alpha=0.25, shading="nearest", rasterized=True, **colours)
+    axes.pcolormesh(areas.across, areas.up, codes, alpha=0.25, shading="nearest", rasterized=True, **colours)
     if len(labels) > 1:
         edges = np.arange(len(labels) - 1) + 0.5
-        axes.contour(found.across, found.up, codes, levels=edges, colors="black", linewidths=0.8)
+        axes.contour(areas.across, areas.up, codes, levels=edges, colors="black", linewidths=0.8)
     if y is not None:
         raw = read(X)
-        places = [plane_values(raw, name, "boundary") for name in found.names]
+        places = [plane_values(raw, name, "boundary") for name in areas.names]
         for code, label in enumerate(labels):
             chosen = np.asarray(y) == label
             at = [values[chosen] for values in places]
             axes.scatter(at[0], at[1], color=shades(code), s=14, edgecolor="black", linewidth=0.3, label=str(label))
         axes.legend(title="label")
-    axes.set_xlabel(found.names[0])
-    axes.set_ylabel(found.names[1])
+    axes.set_xlabel(areas.names[0])
+    axes.set_ylabel(areas.names[1])
     return plain_words(figure)

@@ -85,10 +85,10 @@ def picture(X: Any, columns: str | int | Sequence[str | int], by: Any = None, *,
         raise ValueError(
             f"picture needs rows of a table with columns; found {'a sparse matrix' if raw.is_sparse else 'none'}."
         )
-    asked = [columns] if isinstance(columns, (str, int, np.integer)) else list(columns)
-    if not 1 <= len(asked) <= 3:
-        raise ValueError(f"picture draws one, two or three columns; got {len(asked)}.")
-    chosen = [_typed(raw, c, kinds) for c in asked]
+    names = [columns] if isinstance(columns, (str, int, np.integer)) else list(columns)
+    if not 1 <= len(names) <= 3:
+        raise ValueError(f"picture draws one, two or three columns; got {len(names)}.")
+    chosen = [_typed(raw, c, kinds) for c in names]
     groups = None if by is None else _groups(raw, by, kinds)
     numeric = [c.kind.name == "numeric" for c in chosen]
     if len(chosen) == 3:
@@ -119,10 +119,10 @@ def _typed(raw: RawTable, column: str | int | np.integer[Any], kinds: Kinds) -> 
 
         days = own.values.astype("datetime64[s]").astype(np.float64) / 86_400
         return Column(f"{own.name} (days since 1970)", Kind("numeric"), np.where(np.isnat(own.values), np.nan, days))
-    told = {own.name: kinds[own.name]} if isinstance(kinds, dict) and own.name in kinds else None
-    if told is None and isinstance(kinds, str):
-        told = {own.name: kinds}
-    spec = infer(RawTable([own], raw.n_rows, raw.named), told)[own.name]
+    stated = {own.name: kinds[own.name]} if isinstance(kinds, dict) and own.name in kinds else None
+    if stated is None and isinstance(kinds, str):
+        stated = {own.name: kinds}
+    spec = infer(RawTable([own], raw.n_rows, raw.named), stated)[own.name]
     if own.levels and (spec.role != "feature" or not (spec.kind.levels or spec.kind.name == "numeric")):
         # Set aside for models (an identifier, prose, dates as text): its levels were not listed, but can be drawn.
         from tilth.data.kinds import Kind
@@ -145,9 +145,9 @@ def _groups(raw: RawTable, by: Any, kinds: Kinds) -> Groups:
         column = _typed(read({name if isinstance(name, str) else "group": values}), 0, None)
     if column.kind.name == "numeric":
         present = column.values[~column.missing]
-        found = np.unique(present)
-        if len(found) <= MOST_GROUPS:
-            names, codes = [f"{v:g}" for v in found], np.searchsorted(found, column.values)
+        levels = np.unique(present)
+        if len(levels) <= MOST_GROUPS:
+            names, codes = [f"{v:g}" for v in levels], np.searchsorted(levels, column.values)
         else:
             cuts = np.unique(np.quantile(present, [0.25, 0.5, 0.75]))
             edges = [f"{c:g}" for c in cuts]

@@ -68,8 +68,8 @@ class DescentPath:
             axes.plot(self.path[:, 0], self.path[:, 1], "o-", color="#e45756", markersize=4, linewidth=1.0)
             axes.plot(self.minima[:, 0], self.minima[:, 1], "*", color="#54a24b", markersize=11)
             axes.set_ylabel(self.names[1])
-        said = "" if self.ends_lowest else "; a lower place is in the picture"
-        axes.set_title(f"{len(self.path) - 1} steps, cost {self.cost[-1]:.4g}{said}", fontsize=10, loc="left")
+        remark = "" if self.ends_lowest else "; a lower place is in the picture"
+        axes.set_title(f"{len(self.path) - 1} steps, cost {self.cost[-1]:.4g}{remark}", fontsize=10, loc="left")
         axes.set_xlabel(self.names[0])
         axes.spines[["top", "right"]].set_visible(False)
         return plain_words(figure)
@@ -108,9 +108,9 @@ def descent_path(
     if not np.isfinite(points).all():
         raise ValueError(f"{owner}: the steps hold numbers that are not finite; a descent that blew up has no picture.")
     size = points.shape[1]
-    told = names or getattr(path, "names", None) or tuple(f"w{j}" for j in range(size))
-    if len(told) != size:
-        raise ValueError(f"{owner}: a name per weight is needed, {size}; got {len(told)}.")
+    labels = names or getattr(path, "names", None) or tuple(f"w{j}" for j in range(size))
+    if len(labels) != size:
+        raise ValueError(f"{owner}: a name per weight is needed, {size}; got {len(labels)}.")
     lowest, highest = points.min(axis=0), points.max(axis=0)
     room = 0.5 * np.where(highest > lowest, highest - lowest, 1.0)
     first = lowest - room if low is None else np.broadcast_to(np.asarray(low, dtype=np.float64), size)
@@ -123,7 +123,7 @@ def descent_path(
     else:
         surface = np.array([[float(value(np.array([w, v]))) for w in grid[0]] for v in grid[1]])
     cost = np.array([float(value(w)) for w in points])
-    return DescentPath(tuple(told), points, cost, grid, surface, _minima(grid, surface))
+    return DescentPath(tuple(labels), points, cost, grid, surface, _minima(grid, surface))
 
 
 def _minima(grid: tuple[Floats, ...], surface: Floats) -> Floats:

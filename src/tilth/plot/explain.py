@@ -169,5 +169,5 @@ def reasons(names: Sequence[str], amounts: Floats, errors: Floats | None, what: 
 
 def _cut(name: str, longest: int = LONG) -> str:
     """A name of bounded length; a dollar sign is no formula."""
-    said = name if len(name) <= longest else name[: longest - 1] + "…"
-    return said.replace("$", r"\$")
+    text = name if len(name) <= longest else name[: longest - 1] + "…"
+    return text.replace("$", r"\$")

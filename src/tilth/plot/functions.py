@@ -93,7 +93,7 @@ def _name(function: Any) -> str:
 def _at(function: Callable[[Floats], Any], x: Floats, name: str) -> Floats:
     if not callable(function):
         raise ValueError(f"function_curves: {name!r} cannot be called; it is a {type(function).__name__}.")
-    found = np.asarray(function(x), dtype=np.float64)
-    if found.shape != x.shape:
-        raise ValueError(f"function_curves: {name!r} gave shape {found.shape} for {x.shape} numbers.")
-    return found
+    values = np.asarray(function(x), dtype=np.float64)
+    if values.shape != x.shape:
+        raise ValueError(f"function_curves: {name!r} gave shape {values.shape} for {x.shape} numbers.")
+    return values

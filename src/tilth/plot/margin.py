@@ -57,8 +57,8 @@ class Margin:
         lines = {"border": 0.0}
         if np.isfinite(self.at):
             lines |= {f"margin of {self.classes[0]}": -self.at, f"margin of {self.classes[1]}": self.at}
-        found = [(name, *end) for name, level in lines.items() for end in self._ends(level)]
-        return pd.DataFrame(found, columns=["line", *beside(self.names, ("line",))])
+        ends = [(name, *end) for name, level in lines.items() for end in self._ends(level)]
+        return pd.DataFrame(ends, columns=["line", *beside(self.names, ("line",))])
 
     def row_frame(self) -> pd.DataFrame:
         """One row per row: both columns, label, score, distance from the border, and whether it supports the margin."""

@@ -53,13 +53,13 @@ def small_multiples(
         _draw(axes, panel, names, usual, limits)
     for axes in all_axes[len(panels) :]:
         axes.axis("off")
-    said = [line_name] if line_name else []
-    said += [f"{left_off} columns more"] if left_off > 0 else []
+    remarks = [line_name] if line_name else []
+    remarks += [f"{left_off} columns more"] if left_off > 0 else []
     if len(names) > 1:
         figure.legend(*_handles(names), loc="outside lower center", ncols=min(5, len(names)), fontsize=8,
                       frameon=False)  # fmt: skip
-    if said:
-        figure.suptitle("; ".join(said), fontsize=9, x=0.01, ha="left")
+    if remarks:
+        figure.suptitle("; ".join(remarks), fontsize=9, x=0.01, ha="left")
     return plain_words(figure)
 
 

@@ -13,13 +13,13 @@ Floats = NDArray[np.float64]
 MOST_POINTS = 400
 
 
-def residual_pair(given: Floats, residual: Floats) -> Any:
+def residual_pair(fitted: Floats, residual: Floats) -> Any:
     """Two pictures side by side; of many rows every so many are drawn, in the order of their answers."""
     from matplotlib.figure import Figure
 
-    order = np.argsort(given, kind="stable")
+    order = np.argsort(fitted, kind="stable")
     shown = order[np.unique(np.linspace(0, len(order) - 1, min(len(order), MOST_POINTS)).round().astype(int))]
-    x, left = given[shown], residual[shown]
+    x, left = fitted[shown], residual[shown]
     figure = Figure(figsize=(8, 3.4), layout="constrained")
     first, second = figure.subplots(1, 2)
     first.plot(x, x + left, "o", markersize=2.5, alpha=0.6, color="#2b5d34")

@@ -41,11 +41,11 @@ def node_frame(drawn: list[Box]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    told = [
+    rows = [
         (i, b.parent, b.label, b.question, b.answer, b.weight, max(b.shares) if b.shares else float("nan"), b.is_cut)
         for i, b in enumerate(drawn)
     ]
-    return pd.DataFrame(told, columns=["node", "parent", "branch", "question", "answer", "rows", "share", "is cut"])
+    return pd.DataFrame(rows, columns=["node", "parent", "branch", "question", "answer", "rows", "share", "is cut"])
 
 
 def mix(colour: str, strength: float) -> str:
@@ -208,20 +208,20 @@ def _draw_edge(
         b = (at[0] - child.width / 2, at[1])
         bend = (a[0] + b[0]) / 2
         points = [a, (bend, a[1]), (bend, b[1]), b]
-        said = {"x": b[0] - 0.06, "y": b[1] + 0.03, "ha": "right", "va": "bottom"}
+        place = {"x": b[0] - 0.06, "y": b[1] + 0.03, "ha": "right", "va": "bottom"}
     else:
         a = (above[0], above[1] - parent.height / 2)
         b = (at[0], at[1] + child.height / 2)
         bend = (a[1] + b[1]) / 2
         points = [a, (a[0], bend), (b[0], bend), b]
-        said = {"x": b[0], "y": b[1] + 0.07, "ha": "center", "va": "bottom"}
+        place = {"x": b[0], "y": b[1] + 0.07, "ha": "center", "va": "bottom"}
     share = min(child.box.weight / whole, 1.0)
     path = Path(points, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
     axes.add_patch(PathPatch(path, fill=False, edgecolor="#b8bcc2", linewidth=0.8 + 7.0 * share, capstyle="butt"))
     if child.label:
         back = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 0.8}
         axes.text(
-            said["x"], said["y"], child.label, ha=said["ha"], va=said["va"], fontsize=_SMALL, color="#333333",
+            place["x"], place["y"], child.label, ha=place["ha"], va=place["va"], fontsize=_SMALL, color="#333333",
             bbox=back, parse_math=False,
         )  # fmt: skip
 
@@ -267,13 +267,13 @@ def _draw_legend(axes: Any, classes: list[str], title: str, left: float, top: fl
         axes.text(at, top, title, ha="left", va="center", fontsize=_FONT + 1, fontweight="bold", parse_math=False)
         at += len(title) * _CHAR * 1.25 + 0.3
     for c, name in enumerate(classes):
-        said = name if len(name) <= _WRAP else name[: _WRAP - 3] + "..."
-        wide = 0.22 + len(said) * _CHAR * _SMALL / _FONT + 0.2
+        text = name if len(name) <= _WRAP else name[: _WRAP - 3] + "..."
+        wide = 0.22 + len(text) * _CHAR * _SMALL / _FONT + 0.2
         if at + wide > right and c:
             axes.text(at, top, f"and {len(classes) - c} more", ha="left", va="center", fontsize=_SMALL, color="#333333")
             return
         axes.add_patch(Rectangle((at, top - 0.06), 0.15, 0.12, facecolor=PALETTE[c % len(PALETTE)], lw=0))
-        axes.text(at + 0.22, top, said, ha="left", va="center", fontsize=_SMALL, color="#333333", parse_math=False)
+        axes.text(at + 0.22, top, text, ha="left", va="center", fontsize=_SMALL, color="#333333", parse_math=False)
         at += wide
 
 

@@ -72,7 +72,7 @@ def identifiers(view: View) -> Iterator[Finding]:
     for column in view.columns:
         if column.n_distinct < 0.5 * view.n_rows or column.raw.form == "date":
             continue
-        text_id = column.is_text and column.spec.role == "aside"
+        text_id = column.is_text and column.spec.role == "aside" and not column.spec.text
         whole = column.is_number and _is_whole(column)
         named = bool(ID_NAME.search(column.name))
         if not (text_id or (whole and (named or _is_counter(column)))):

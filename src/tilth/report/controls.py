@@ -136,9 +136,9 @@ def _number(value: Any, name: str, least: float | None = None) -> float:
 
 
 def _rows(control: Mapping[str, Any]) -> Control:
-    given = _mappings(control, "rows")[:MOST_CARDS]
+    mappings = _mappings(control, "rows")[:MOST_CARDS]
     columns = [str(c) for c in control.get("columns") or ()]
-    cards = [_card(row, columns) for row in given]
+    cards = [_card(row, columns) for row in mappings]
     facts = list(dict.fromkeys(name for card in cards for name in card["facts"]))
     header = ["example", *facts, *map(_name, columns), "reasons"]
     rows = [
@@ -207,10 +207,10 @@ def _key_numbers(control: Mapping[str, Any]) -> Control:
 
 
 def _mappings(holder: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    found = holder.get(name) or []
-    if not isinstance(found, Sequence) or not all(isinstance(one, Mapping) for one in found):
-        raise ControlError(f"The {name} of a control must be a list of mappings; found {type(found).__name__}.")
-    return list(found)
+    values = holder.get(name) or []
+    if not isinstance(values, Sequence) or not all(isinstance(one, Mapping) for one in values):
+        raise ControlError(f"The {name} of a control must be a list of mappings; found {type(values).__name__}.")
+    return list(values)
 
 
 def _light(one: Mapping[str, Any]) -> str:

@@ -31,8 +31,8 @@ class Term:
 def terms() -> dict[str, Term]:
     """Terms by each way they are written, in lower case."""
     read = json.loads(files("tilth.report").joinpath("glossary.json").read_text(encoding="utf-8"))
-    found = [Term(one["term"], tuple(one.get("also", ())), one["text"]) for one in read]
-    return {spelling.lower(): term for term in found for spelling in (term.name, *term.also)}
+    entries = [Term(one["term"], tuple(one.get("also", ())), one["text"]) for one in read]
+    return {spelling.lower(): term for term in entries for spelling in (term.name, *term.also)}
 
 
 @cache

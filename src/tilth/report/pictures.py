@@ -170,14 +170,14 @@ def _tree(figure: Any) -> ElementTree.Element:
 
 def _taken_glyphs(root: ElementTree.Element) -> dict[str, ElementTree.Element]:
     """The outlines of letters by name, taken out of the tree."""
-    found = {}
+    glyphs = {}
     for parent in list(root.iter(f"{_SVG}defs")):
         for path in list(parent):
             # Letters are drawn 64 times as large and scaled down; markers are not.
             if path.get("transform") == f"scale({_OUTLINE})":
-                found[path.attrib["id"]] = path
+                glyphs[path.attrib["id"]] = path
                 parent.remove(path)
-    return found
+    return glyphs
 
 
 def _letters_to_text(root: ElementTree.Element, glyphs: dict[str, ElementTree.Element]) -> None:

@@ -43,8 +43,8 @@ def _titled(section: Section) -> str:
 
 def _tables(section: Section) -> list[Table]:
     """What a section shows as tables where nothing can move: its frame, then its control."""
-    found = [] if section.frame is None else [Table.of(section.frame)]
-    return found if section.control is None else [*found, checked(section.control).table]
+    tables = [] if section.frame is None else [Table.of(section.frame)]
+    return tables if section.control is None else [*tables, checked(section.control).table]
 
 
 # ------------------------------------------------------------------------------------------------------------- terminal

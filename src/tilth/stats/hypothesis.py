@@ -50,8 +50,8 @@ def holm(p_values: Any) -> Floats:
     [0.03, 0.08, 0.5]
     """
     p = np.asarray(p_values, dtype=np.float64)
-    made = np.flatnonzero(~np.isnan(p))
-    order = made[np.argsort(p[made], kind="stable")]
+    known = np.flatnonzero(~np.isnan(p))
+    order = known[np.argsort(p[known], kind="stable")]
     out = p.copy()
     out[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)), 1.0)
     return out

@@ -106,9 +106,9 @@ class QuantileSketch(Statistic):
             return np.full(shares.shape, np.nan)
         values, reached = self._ranked()
         place = np.searchsorted(reached, shares * self.count, side="left")
-        found = values[np.minimum(place, values.size - 1)]
-        found = np.where(shares == 0, self.low, np.where(shares == 1, self.high, found))
-        return np.asarray(found, dtype=np.float64)
+        quantiles = values[np.minimum(place, values.size - 1)]
+        quantiles = np.where(shares == 0, self.low, np.where(shares == 1, self.high, quantiles))
+        return np.asarray(quantiles, dtype=np.float64)
 
     def rank(self, x: npt.ArrayLike) -> FloatArray:
         """Return the share of values at or below each `x`, off by at most `rank_error`; NaN for NaN."""

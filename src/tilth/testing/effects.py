@@ -36,7 +36,11 @@ def declared_of(model: Estimator, name: str, table: Mapping[str, Mapping[str, An
 def other_values(declared: Param, value: Any) -> Iterator[Any]:
     """Legal values of a parameter besides this one, those that differ most first."""
     if isinstance(value, bool):
-        yield not value
+        if declared.problem(not value) is None:
+            yield not value
+        return
+    if declared.inert and not declared.options:
+        yield 1
         return
     whole = isinstance(value, int) or (value is None and float(declared.low or 0).is_integer() and not declared.tune)
     numbers: list[Any] = [declared.low, declared.high, *declared.tune]
@@ -61,6 +65,7 @@ def check_parameters_matter(model: Estimator) -> None:
     ``silent``.
     """
     silent, settings = declared_of(model, "silent"), declared_of(model, "shows", shows())
+    silent |= {name: declared.doc for name, declared in params_of(model).items() if declared.inert}
     data = data_for(model, missing=True)
     model = clone(model).set_params(**settings.get("", {}))
     base = outcome(model, data)

@@ -1,5 +1,7 @@
 """Gradient boosting as models: classes, numbers, orders, on tables of every kind."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -462,3 +464,19 @@ def test_no_limit_on_leaves_or_levels_is_a_limit_too():
     X = np.arange(4000.0)[:, None]
     grown = GradientBoostingClassifier(max_leaf_nodes=None, max_levels=None, max_depth=3, n_estimators=30)
     assert grown.fit(X, np.arange(4000) // 100 % 2).trees_.n_leaves().max() == 8
+
+
+def test_every_round_draws_rows_of_its_own():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(80, 2))
+    y = X[:, 0] + rng.normal(size=80)
+    # So slow a learner leaves the residuals as they are: rounds differ by the rows they see and by nothing else.
+    model = Regressor(n_estimators=4, learning_rate=1e-9, min_samples_leaf=1, max_leaf_nodes=4)
+
+    def steps(subsample):
+        answers = np.array(list(model.set_params(subsample=subsample).fit(X, y).staged_predict(X)))
+        return np.diff(answers, axis=0) / 1e-9
+
+    whole, drawn = steps(1.0), steps(0.5)
+    assert np.allclose(whole, whole[0], atol=1e-4)
+    assert all(np.abs(a - b).max() > 0.1 for a, b in itertools.pairwise(drawn))

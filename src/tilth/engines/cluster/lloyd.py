@@ -13,36 +13,35 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tilth import _core
 from tilth.stats.statistic import Statistic, require_mergeable
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 
-#: Distances of a block of rows to all centres: about so many numbers at once, which stay in the cache.
-BLOCK = 1 << 18
+#: Rows of a block: their distances to some ten centres stay in the cache.
+BLOCK = 1 << 12
 #: Different rows that first centres are drawn from.
 POOL = 4096
-
-
-def blocks(n: int, width: int) -> list[slice]:
-    """Rows in blocks by shape alone."""
-    step = max(1, BLOCK // max(width, 1))
-    return [slice(i, i + step) for i in range(0, n, step)]
 
 
 def nearest(X: Any, centres: Floats) -> tuple[Ints, Floats]:
     """The nearest centre of every row (the first of equally near ones) and the squared distance to it."""
     n = X.shape[0]
-    labels, distance = np.empty(n, dtype=np.int32), np.empty(n)
-    lengths = np.einsum("ij,ij->i", centres, centres)
-    for rows in blocks(n, len(centres)):
-        part = X[rows]
-        # |x - c|^2 = |x|^2 - 2 x.c + |c|^2, of which |x|^2 does not choose.
-        half = lengths - 2.0 * np.asarray(part @ centres.T)
-        labels[rows] = half.argmin(axis=1)
-        square = part.multiply(part).sum(axis=1) if hasattr(part, "multiply") else np.einsum("ij,ij->i", part, part)
-        chosen = half[np.arange(half.shape[0]), labels[rows]]
-        distance[rows] = np.maximum(np.asarray(square).ravel() + chosen, 0.0)
+    labels, distance = np.zeros(n, dtype=np.int32), np.empty(n)
+    lengths, slopes = np.einsum("ij,ij->i", centres, centres), -2.0 * centres
+    for rows in (slice(i, i + BLOCK) for i in range(0, n, BLOCK)):
+        part, label = X[rows], labels[rows]
+        sparse = hasattr(part, "multiply")
+        # |x - c|^2 = |x|^2 - 2 x.c + |c|^2, of which |x|^2 does not choose. A line per centre: minima of long lines.
+        half = np.ascontiguousarray((part @ slopes.T).T) if sparse else slopes @ part.T
+        half += lengths[:, None]
+        best = half[0]
+        for c in range(1, len(centres)):
+            np.copyto(label, c, where=half[c] < best)
+            np.minimum(best, half[c], out=best)
+        square = np.asarray(part.multiply(part).sum(axis=1)).ravel() if sparse else np.einsum("ij,ij->i", part, part)
+        distance[rows] = np.maximum(square + best, 0.0)
     return labels, distance
 
 
@@ -65,16 +64,18 @@ class ClusterSums(Statistic):
 
     def update(self, X: Any, weight: Floats | None = None) -> None:
         """Add rows to their nearest clusters."""
-        from scipy.sparse import csr_array
-
         labels, distance = nearest(X, self.centres)
-        mass = np.ones(len(labels)) if weight is None else weight
-        k = len(self.centres)
-        self.weight += np.bincount(labels, mass, minlength=k)
-        members = csr_array((mass, (labels, np.arange(len(labels)))), shape=(k, len(labels)))
-        added = members @ X
-        self.sums += added.toarray() if hasattr(added, "toarray") else added
-        self.inertia += float(distance @ mass)
+        k, n = self.centres.shape[0], len(labels)
+        self.weight += np.bincount(labels, weight, minlength=k)
+        if hasattr(X, "multiply"):
+            from scipy.sparse import csr_array
+
+            mass = np.ones(n) if weight is None else weight
+            self.sums += (csr_array((mass, (labels, np.arange(n))), shape=(k, n)) @ X).toarray()
+        else:
+            total, mean, _ = _core.class_moments(X, labels, k, weight)
+            self.sums += total * mean
+        self.inertia += float(distance.sum() if weight is None else distance @ weight)
         at = int(distance.argmax())
         if distance[at] > self.far:
             row = X[[at]]

@@ -77,14 +77,14 @@ class PowerTerms(Terms):
         x = table.numbers()
         p = len(plain.numbers)
         shift = np.array([[0.5 * (c.min() + c.max()), 0.5 * np.ptp(c) or 1.0] for c in x.T]).reshape(p, 2)
-        made: tuple[Floats, ...] = ()
+        bases: tuple[Floats, ...] = ()
         if orthogonal:
-            made = tuple(recurrence((x[:, j] - shift[j, 0]) / shift[j, 1], degree, weight) for j in range(p))
-        most = [H.shape[1] for H in made] if orthogonal else [degree] * p
+            bases = tuple(recurrence((x[:, j] - shift[j, 0]) / shift[j, 1], degree, weight) for j in range(p))
+        most = [H.shape[1] for H in bases] if orthogonal else [degree] * p
         products = _exponents(p, degree, interactions, most)
         exponents = np.array(products, dtype=np.int64).reshape(len(products), p)
         names = tuple(_product_name(plain.numbers, row, orthogonal) for row in exponents)
-        return cls(names, plain.levels, reference, plain.numbers, exponents, shift if orthogonal else None, made)
+        return cls(names, plain.levels, reference, plain.numbers, exponents, shift if orthogonal else None, bases)
 
     @property
     def owners(self) -> list[str]:
@@ -166,19 +166,19 @@ def _with_levels(terms: Terms, numbers: Floats, table: Table) -> Design:
 
 def _exponents(p: int, degree: int, interactions: bool, most: Sequence[int]) -> list[list[int]]:
     """Powers of each column in every product, products of low degree first."""
-    found: list[list[int]] = []
+    exponents: list[list[int]] = []
     for d in range(1, degree + 1):
         for combo in itertools.combinations_with_replacement(range(p), d):
             row = [combo.count(j) for j in range(p)]
             alone = len(set(combo)) == 1
             if (alone or interactions) and all(k <= m for k, m in zip(row, most, strict=True)):
-                found.append(row)
-                if len(found) > MOST_FUNCTIONS:
+                exponents.append(row)
+                if len(exponents) > MOST_FUNCTIONS:
                     raise ValueError(
                         f"Degree {degree} of {p} columns makes more than {MOST_FUNCTIONS} products; lower the degree, "
                         "or say interactions=False."
                     )
-    return found
+    return exponents
 
 
 def _product_name(names: Sequence[str], row: NDArray[np.int64], orthogonal: bool) -> str:

@@ -26,7 +26,7 @@ def _libraries() -> Any:
 def one_thread() -> Iterator[int]:
     """Within it, one thread; gives how many there were."""
     libraries = _libraries()
-    before = max((found["num_threads"] for found in libraries.info()), default=1)
+    before = max((library["num_threads"] for library in libraries.info()), default=1)
     with libraries.limit(limits=1):
         yield before
 

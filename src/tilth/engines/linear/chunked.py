@@ -132,8 +132,8 @@ def solve_in_rounds(
     middle = some.design.middle() if intercept else np.zeros(p)
 
     def evaluate(at: Weights, curved: bool) -> Curve:
-        found: Curve = passes(partial(Curve.empty, p, k, middle, curved), partial(reader.evaluate, at))
-        return found
+        curve: Curve = passes(partial(Curve.empty, p, k, middle, curved), partial(reader.evaluate, at))
+        return curve
 
     begin = _start(opening, problem) if start is None else start
     by_newton = Newton(**settings)

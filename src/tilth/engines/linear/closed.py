@@ -70,24 +70,24 @@ class ClosedForm(Solver):
 def solve_equations(equations: NormalEquations, problem: Problem) -> Solution:
     """The solution of equations that were made from the rows of the problem, which are asked again where needed."""
     strength = problem.penalty.strength
-    found = equations.solve(strength, problem.intercept)
+    solved = equations.solve(strength, problem.intercept)
     how = CHOLESKY
-    if found.rcond < TRUSTED:
-        found = _by_rows(problem, equations, strength)
+    if solved.rcond < TRUSTED:
+        solved = _by_rows(problem, equations, strength)
         how = "QR and SVD of the rows: their cross products are too close to singular"
-    return solution_of(found, equations, problem.penalty, problem.intercept, how)
+    return solution_of(solved, equations, problem.penalty, problem.intercept, how)
 
 
-def solution_of(found: Solved, equations: NormalEquations, penalty: Penalty, intercept: bool, how: str) -> Solution:
+def solution_of(solved: Solved, equations: NormalEquations, penalty: Penalty, intercept: bool, how: str) -> Solution:
     """Weights in the shape of the target, and the record of how they were found."""
     flat = equations.flat
-    coef = found.coef[:, 0] if flat else found.coef
-    bias = np.asarray(found.intercept[0] if flat else found.intercept)
+    coef = solved.coef[:, 0] if flat else solved.coef
+    bias = np.asarray(solved.intercept[0] if flat else solved.intercept)
     with np.errstate(over="ignore"):
-        objective = equations.risk(found, intercept) + penalty.value(coef)
-    violation = equations.violation(found, penalty.strength, intercept)
+        objective = equations.risk(solved, intercept) + penalty.value(coef)
+    violation = equations.violation(solved, penalty.strength, intercept)
     outcome = Outcome(ClosedForm.name, True, 0, violation, objective, stopped=f"solved ({how})")
-    return Solution(Weights(np.ascontiguousarray(coef), bias), outcome, found.dependent)
+    return Solution(Weights(np.ascontiguousarray(coef), bias), outcome, solved.dependent)
 
 
 # ---------------------------------------------------------------------------------------------- rows, not products

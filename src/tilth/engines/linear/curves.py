@@ -84,12 +84,12 @@ def curve_of(problem: Problem, at: Weights, middle: Floats, *, curved: bool) -> 
     out.weight = problem.total
     design = problem.design
     if isinstance(design, DenseDesign) and type(problem.loss) is Logistic:
-        found = _core.logistic_pass(
+        sums = _core.logistic_pass(
             design.matrix, problem.y, problem.weight, np.ascontiguousarray(at.coef), float(at.intercept), middle, curved
         )
-        out.value, out.slope[:, 0], out.bias[0] = found[:3]
+        out.value, out.slope[:, 0], out.bias[0] = sums[:3]
         if curved:
-            out.cross[0], out.sums[0], out.totals[0] = found[3:]
+            out.cross[0], out.sums[0], out.totals[0] = sums[3:]
     elif isinstance(design, DenseDesign) and type(problem.loss) is Softmax and not curved:
         out.value, out.slope, out.bias = _core.softmax_pass(
             design.matrix, problem.y, problem.weight, np.ascontiguousarray(at.coef), np.ascontiguousarray(at.intercept)

@@ -67,16 +67,16 @@ class Descent(Solver):
         with warnings.catch_warnings():
             # The model that asked warns, in its own name.
             warnings.simplefilter("ignore", ModelWarning)
-            found = self._descend(problem, way, way.packed(start or problem.start()))
-        at = way.weights(found.x)
-        outcome = replace(found.outcome, objective=problem.objective(at), convex=problem.convex)
+            descent = self._descend(problem, way, way.packed(start or problem.start()))
+        at = way.weights(descent.x)
+        outcome = replace(descent.outcome, objective=problem.objective(at), convex=problem.convex)
         if problem.smooth:
             outcome = replace(outcome, violation=problem.violation(at, problem.slopes(problem.scores(at))))
         else:
             # A subgradient need not vanish at the optimum, so nothing proves that this is one.
             outcome = replace(outcome, converged=False, stopped="a cost with kinks: these are the best weights seen")
-        if found.trace is not None and len(way.names) <= _MOST_PARTIALS:
-            frame = found.trace.frame()
+        if descent.trace is not None and len(way.names) <= _MOST_PARTIALS:
+            frame = descent.trace.frame()
             outcome = replace(outcome, trace={str(c): frame[c].to_numpy(dtype=np.float64) for c in frame})
         return Solution(at, outcome)
 

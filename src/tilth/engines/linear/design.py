@@ -195,8 +195,8 @@ class SparseDesign:
 
     def times(self, w: Floats) -> Floats:
         """X w."""
-        found = _core.csr_scores(self.rows.indptr, self.rows.indices, self._values, _as_columns(w))
-        return found.reshape(self.n_rows, *w.shape[1:])
+        scores = _core.csr_scores(self.rows.indptr, self.rows.indices, self._values, _as_columns(w))
+        return scores.reshape(self.n_rows, *w.shape[1:])
 
     def back(self, r: Floats) -> Floats:
         """X' r."""
@@ -388,8 +388,8 @@ class OneHotDesign:
             _core.class_counts(self._known, one_class, 1, self._starts, np.ascontiguousarray(column))[0]
             for column in _as_columns(r).T
         ]
-        found = np.stack(sums, axis=1) if sums else np.empty((len(self._kept), 0))
-        return found[self._kept].reshape(int(self._kept.sum()), *r.shape[1:])
+        totals = np.stack(sums, axis=1) if sums else np.empty((len(self._kept), 0))
+        return totals[self._kept].reshape(int(self._kept.sum()), *r.shape[1:])
 
     def gram(self, weight: Floats | None = None) -> Floats:
         """X' W X."""
@@ -498,8 +498,8 @@ def _sums_by_column(rows: Any, values: NDArray[Any], r: Floats) -> Floats:
         _core.csr_class_sums(rows.indptr, rows.indices, values, one_class, 1, p, np.ascontiguousarray(column))[0]
         for column in _as_columns(r).T
     ]
-    found = np.stack(sums, axis=1) if sums else np.empty((rows.shape[1], 0))
-    return found.reshape(rows.shape[1], *r.shape[1:])
+    totals = np.stack(sums, axis=1) if sums else np.empty((rows.shape[1], 0))
+    return totals.reshape(rows.shape[1], *r.shape[1:])
 
 
 def _moved(cross: Floats, sums: Floats, total: float, scale: Floats, shift: Floats) -> tuple[Floats, Floats]:

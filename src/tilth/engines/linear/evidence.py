@@ -140,11 +140,11 @@ class Evidence:
     def combinations(self) -> list[tuple[int, dict[int, float]]]:
         """Terms that are combinations of earlier ones: (term, {other term: factor}); a constant term has no others."""
         scaled, length = self._scaled
-        found: list[tuple[int, dict[int, float]]] = []
+        dependent: list[tuple[int, dict[int, float]]] = []
         kept: list[int] = []
         for j in range(self.n_terms):
             if length[j] == 0:
-                found.append((j, {}))
+                dependent.append((j, {}))
                 continue
             along = scaled[kept, j]
             factors = np.linalg.solve(scaled[np.ix_(kept, kept)], along) if kept else np.empty(0)
@@ -152,8 +152,8 @@ class Evidence:
                 kept.append(j)
                 continue
             real = {k: float(f * length[j] / length[k]) for k, f in zip(kept, factors, strict=True) if abs(f) > 1e-7}
-            found.append((j, real))
-        return found
+            dependent.append((j, real))
+        return dependent
 
     def variances_of(self, design: Design) -> Floats:
         """z_i' C z_i of each row, C the covariance per unit of dispersion: the variance of its score.

@@ -54,17 +54,17 @@ def joint_matrix(
     return matrix, list(place)
 
 
-def _pairs(given: Any, owner: str) -> list[tuple[str, float]]:
+def _pairs(features: Any, owner: str) -> list[tuple[str, float]]:
     """Features of one row and label by name."""
     try:
-        if isinstance(given, Mapping):
-            return [(str(name), float(value)) for name, value in given.items()]
-        numbers = np.atleast_1d(np.asarray(given, dtype=np.float64))
+        if isinstance(features, Mapping):
+            return [(str(name), float(value)) for name, value in features.items()]
+        numbers = np.atleast_1d(np.asarray(features, dtype=np.float64))
     except (TypeError, ValueError):
         numbers = np.empty((0, 0))
     if numbers.ndim != 1:
         raise ValueError(
-            f"{owner}: features(x, y) must give a dict of numbers or one row of numbers; it gave {given!r:.80}."
+            f"{owner}: features(x, y) must give a dict of numbers or one row of numbers; it gave {features!r:.80}."
         )
     return [(f"f{j}", float(v)) for j, v in enumerate(numbers)]
 
@@ -149,13 +149,13 @@ def fit_log_linear(
     small = m <= MOST_DENSE
     more: dict[str, Any] = {"hess": problem.hessian, "method": "trust-exact"} if small else {"method": "L-BFGS-B"}
     limits = {"maxiter": max_iter, "gtol": tol} | ({} if small else {"ftol": 0.0, "maxfun": 20 * max_iter})
-    found = minimize(problem.value, first, jac=problem.gradient, options=limits, **more)
-    w = _polished(problem, np.asarray(found.x)) if small else np.asarray(found.x)
+    result = minimize(problem.value, first, jac=problem.gradient, options=limits, **more)
+    w = _polished(problem, np.asarray(result.x)) if small else np.asarray(result.x)
     violation = float(np.abs(problem.gradient(w)).max(initial=0.0))
     name = "newton" if small else "lbfgs"
     why = "few weights: second derivatives fit in memory" if small else "many weights: gradients only"
-    stopped = "the gradient norm is at most tol" if violation <= tol else str(found.message)
-    outcome = Outcome(name, violation <= tol, int(found.nit), violation, problem.value(w), reason=why, stopped=stopped)
+    stopped = "the gradient norm is at most tol" if violation <= tol else str(result.message)
+    outcome = Outcome(name, violation <= tol, int(result.nit), violation, problem.value(w), reason=why, stopped=stopped)
     return w, outcome
 
 

@@ -57,11 +57,11 @@ class LBFGS(Solver):
         first = problem.start() if start is None else start
         evaluate: Evaluate = partial(_evaluate, problem, np.zeros(problem.design.n_cols))
         guess = preconditioner(problem, first)
-        found = lbfgs(
+        solution = lbfgs(
             evaluate, first, problem.penalty, problem.intercept, guess,
             tol=self.tol, max_iter=self.max_iter, convex=problem.convex,
         )  # fmt: skip
-        return replace(found, weights=balanced(found.weights)) if type(problem.loss) is Softmax else found
+        return replace(solution, weights=balanced(solution.weights)) if type(problem.loss) is Softmax else solution
 
 
 def _evaluate(problem: Problem, middle: Floats, at: Weights, curved: bool) -> Curve:
@@ -147,8 +147,8 @@ def _curvature(problem: Problem, at: Weights) -> Floats:
     step = max(1, problem.design.n_rows // 4096)
     rows = np.arange(0, problem.design.n_rows, step)
     eta = problem.design.take(rows).times(at.coef) + at.intercept
-    found = np.atleast_1d(loss.hessian(np.asarray(problem.y)[rows], eta).reshape(len(rows), k).mean(axis=0))
-    return np.where((found > 1e-8) & np.isfinite(found), found, 1.0 if loss.bend is None else loss.bend)
+    curvature = np.atleast_1d(loss.hessian(np.asarray(problem.y)[rows], eta).reshape(len(rows), k).mean(axis=0))
+    return np.where((curvature > 1e-8) & np.isfinite(curvature), curvature, 1.0 if loss.bend is None else loss.bend)
 
 
 # ------------------------------------------------------------------------------------------------------------ steps
@@ -261,13 +261,13 @@ def _search(
         point = state.point + part * step
         coef = point[:, :-1].T.reshape(state.weights.coef.shape)
         there = Weights(np.ascontiguousarray(coef), point[:, -1].reshape(np.shape(state.weights.intercept)).copy())
-        found = _State.at(evaluate, there, penalty, intercept)
-        if not found.cost <= state.cost - 1e-4 * part * fall + 4 * _EPS * abs(state.cost):
+        tried = _State.at(evaluate, there, penalty, intercept)
+        if not tried.cost <= state.cost - 1e-4 * part * fall + 4 * _EPS * abs(state.cost):
             high = part
-        elif _dot(found.slopes, step) < -0.9 * fall:
-            low, best = part, found
+        elif _dot(tried.slopes, step) < -0.9 * fall:
+            low, best = part, tried
         else:
-            return found
+            return tried
         part = (low + high) / 2 if np.isfinite(high) else 2 * part
         if part * 1e12 < 1 or (best is not None and high - low < 1e-3 * high):
             break

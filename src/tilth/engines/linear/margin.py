@@ -104,9 +104,9 @@ class MarginNewton(Solver):
         basis, triangle = np.linalg.qr(problem.design.dense().T)
         small = replace(problem, design=DenseDesign(np.ascontiguousarray(triangle.T)))
         first = None if start is None else Weights(basis.T @ start.coef, start.intercept)
-        found = _Rounds(Cost.of(small), self.tol, self.max_iter).run(small, first)
-        weights = Weights(basis @ found.weights.coef, found.weights.intercept)
-        return replace(found, weights=weights)
+        solution = _Rounds(Cost.of(small), self.tol, self.max_iter).run(small, first)
+        weights = Weights(basis @ solution.weights.coef, solution.weights.intercept)
+        return replace(solution, weights=weights)
 
     def _rehearsed(self, problem: Problem) -> Weights:
         """The weights of a sample of the rows: most steps are taken where they cost little."""

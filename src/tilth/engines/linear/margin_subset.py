@@ -79,8 +79,8 @@ class _Search:
             design = self.problem.design.pick(np.array(columns, dtype=np.intp))
             part = replace(self.problem, design=design, penalty=NoPenalty())
             solver = LinearProgram() if straight(part) and suits_program(part) else MarginNewton()
-            found = solver.solve(part)
-            self.known[columns] = found.outcome.objective, found.weights
+            solution = solver.solve(part)
+            self.known[columns] = solution.outcome.objective, solution.weights
         loss, weights = self.known[columns]
         cost = loss + self.problem.penalty.strength * len(columns)
         if cost < self.best:

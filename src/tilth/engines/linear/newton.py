@@ -107,10 +107,10 @@ class Newton(Solver):
         if some.total <= 0 or some.loss.problem(some.y) is not None:
             return None, np.inf
         middle = some.design.middle() if some.intercept else np.zeros(some.design.n_cols)
-        found = newton(
+        solution = newton(
             partial(_evaluate, some, middle), some.start(), some.penalty, some.intercept, tol=1e-3, max_iter=20
         )
-        return found.weights, float(found.outcome.trace["objective"][0])
+        return solution.weights, float(solution.outcome.trace["objective"][0])
 
 
 def _evaluate(problem: Problem, middle: Floats, at: Weights, curved: bool) -> Curve:
@@ -160,12 +160,12 @@ def newton(
             break
         if steps == max_iter:
             break
-        found = _line_search(evaluate, at, step, fall, cost, penalty, last=fall <= 0.01 * tol)
-        if found is None:
+        step_end = _line_search(evaluate, at, step, fall, cost, penalty, last=fall <= 0.01 * tol)
+        if step_end is None:
             stopped = "no step lowers the cost"
             converged = violation <= tol
             break
-        at, curve, cost = found
+        at, curve, cost = step_end
         steps += 1
         if watch is not None:
             watch(steps)
@@ -272,10 +272,10 @@ def _line_search(
         )
         with np.errstate(over="ignore", invalid="ignore"):
             curve = evaluate(there, attempt == 0 and not last)
-            found = objective(curve, there, penalty)
-        if found <= cost - 1e-4 * part * fall + 4 * _EPS * abs(cost):
+            value = objective(curve, there, penalty)
+        if value <= cost - 1e-4 * part * fall + 4 * _EPS * abs(cost):
             if not curve.curved and not last:
                 curve = evaluate(there, True)
-            return there, curve, found
+            return there, curve, value
         part /= 2
     return None

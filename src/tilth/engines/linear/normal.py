@@ -179,16 +179,16 @@ class NormalEquations(Statistic):
         What depends on what is decided on terms of equal length, so that units play no part; the norm is that of the
         weights in their own units.
         """
-        found = coef * unit[:, None]
+        coefficients = coef * unit[:, None]
         own = self.scale[: self.n_terms]
         if null.shape[1]:
             ways = null * (unit * own)[:, None]
             ways = ways / np.maximum(np.abs(ways).max(axis=0), np.finfo(np.float64).tiny)
             basis = np.linalg.qr(ways)[0]
-            in_units = found * own[:, None]
-            found = (in_units - basis @ (basis.T @ in_units)) / own[:, None]
+            in_units = coefficients * own[:, None]
+            coefficients = (in_units - basis @ (basis.T @ in_units)) / own[:, None]
         dependent = np.flatnonzero((np.abs(null) > 1e-6).any(axis=1)) if null.shape[1] else np.empty(0, dtype=int)
-        return self.finished(found, 0.0, intercept, tuple(int(j) for j in dependent))
+        return self.finished(coefficients, 0.0, intercept, tuple(int(j) for j in dependent))
 
     def finished(self, coef: Floats, rcond: float, intercept: bool, dependent: tuple[int, ...] = ()) -> Solved:
         """From weights between scaled columns to weights between the columns."""
@@ -205,12 +205,12 @@ class NormalEquations(Statistic):
             )
         return Solved(weights, bias, rcond, dependent)
 
-    def risk(self, found: Solved, intercept: bool) -> float:
+    def risk(self, solved: Solved, intercept: bool) -> float:
         """Half the mean squared residual, summed over targets."""
         p = self.n_terms
         target = self.scale[p:]
         with np.errstate(over="ignore", invalid="ignore"):
-            coef = found.coef / self.scale[:p, None] * target
+            coef = solved.coef / self.scale[:p, None] * target
             # About the means, which cost fewer digits; without an intercept residuals have a mean of their own.
             products, mean = self.gram.cross, self.gram.mean
             across = np.einsum("jm,jm->m", coef, products[:p, p:])
@@ -219,11 +219,11 @@ class NormalEquations(Statistic):
                 left = left + self.gram.weight * (mean[p:] - mean[:p] @ coef) ** 2
             return float((np.maximum(left, 0.0) / target**2).sum() / (2 * self.gram.weight))
 
-    def violation(self, found: Solved, strength: float, intercept: bool) -> float:
+    def violation(self, solved: Solved, strength: float, intercept: bool) -> float:
         """The largest partial derivative of the cost, in the units of scaled columns."""
         p = self.n_terms
         with np.errstate(over="ignore", invalid="ignore"):
-            coef = found.coef / self.scale[:p, None] * self.scale[p:]
+            coef = solved.coef / self.scale[:p, None] * self.scale[p:]
             products = self.products(intercept)
             slopes = (products[:p, :p] @ coef - products[:p, p:]) / self.gram.weight
             slopes += strength * self.scale[:p, None] ** 2 * coef

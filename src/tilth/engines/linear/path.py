@@ -89,13 +89,13 @@ def strengths_of(problem: Problem, wanted: Any, shortest: float = 1e-3) -> Float
     many = isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool)
     if many and wanted >= 1:
         return strengths_between(strongest(problem), int(wanted), shortest)
-    given = np.asarray(wanted) if isinstance(wanted, (list, tuple, np.ndarray)) else np.empty(0)
-    listed = given.ndim == 1 and given.size > 0 and given.dtype.kind in "iuf"
-    if not listed or not np.isfinite(given).all() or given.min() < 0:
+    values = np.asarray(wanted) if isinstance(wanted, (list, tuple, np.ndarray)) else np.empty(0)
+    listed = values.ndim == 1 and values.size > 0 and values.dtype.kind in "iuf"
+    if not listed or not np.isfinite(values).all() or values.min() < 0:
         raise ValueError(
             f"Strengths must be a list of finite numbers of at least 0, or how many of them to try; got {wanted!r}."
         )
-    return np.sort(given.astype(np.float64))[::-1]
+    return np.sort(values.astype(np.float64))[::-1]
 
 
 def path(problem: Problem, strengths: Any = 50, *, shortest: float = 1e-3, **settings: Any) -> Path:
@@ -105,18 +105,18 @@ def path(problem: Problem, strengths: Any = 50, *, shortest: float = 1e-3, **set
     tol and max_iter.
     """
     falling = strengths_of(problem, strengths, shortest)
-    found = _solutions(problem, falling, settings)
-    coef = np.stack([s.weights.coef for s in found])
+    solutions = _solutions(problem, falling, settings)
+    coef = np.stack([s.weights.coef for s in solutions])
     plain = _with(problem, 1.0).penalty
-    costs = np.array([s.outcome.objective for s in found])
+    costs = np.array([s.outcome.objective for s in solutions])
     paid = np.array([_with(problem, f).penalty.value(c) for f, c in zip(falling, coef, strict=True)])
     return Path(
         falling,
         coef,
-        np.stack([s.weights.intercept for s in found]),
+        np.stack([s.weights.intercept for s in solutions]),
         costs - paid,
         np.array([plain.value(c) for c in coef]),
-        tuple(s.outcome for s in found),
+        tuple(s.outcome for s in solutions),
     )
 
 
@@ -126,16 +126,16 @@ def _with(problem: Problem, strength: float) -> Problem:
 
 def _solutions(problem: Problem, falling: Floats, settings: dict[str, Any]) -> list[Solution]:
     solver = ProxNewton(**{name: value for name, value in settings.items() if value is not None})
-    found: list[Solution] = []
+    solutions: list[Solution] = []
     if solver.refuses(problem) is not None:
         for strength in falling:
-            start = found[-1].weights if found else None
-            found.append(solve(_with(problem, strength), "auto", start, **settings))
-        return found
+            start = solutions[-1].weights if solutions else None
+            solutions.append(solve(_with(problem, strength), "auto", start, **settings))
+        return solutions
     fit = SparseFit(problem)
     for i, strength in enumerate(falling):
         penalty = _with(problem, strength).penalty
         if i and strength > 0:
             fit.expect(_with(problem, falling[i - 1]).penalty, penalty)
-        found.append(fit.solve(penalty, found[-1].weights if found else None, solver.tol, solver.max_iter))
-    return found
+        solutions.append(fit.solve(penalty, solutions[-1].weights if solutions else None, solver.tol, solver.max_iter))
+    return solutions

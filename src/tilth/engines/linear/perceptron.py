@@ -93,11 +93,11 @@ def separability(design: Design, codes: NDArray[np.int32], n_classes: int, *, in
     >>> print(separability(xor, np.array([0, 0, 1, 1], dtype=np.int32), 2))
     not linearly separable: the hulls of the classes meet (4 rows prove it)
     """
-    found = separated(design, codes, n_classes, intercept=intercept)
-    if found is None or not found.complete:
+    separation = separated(design, codes, n_classes, intercept=intercept)
+    if separation is None or not separation.complete:
         shares = meeting_point(design, codes, intercept=intercept) if n_classes == 2 else None
         return Separability(False, shares=shares)
-    scores = design.times(found.coef) + found.intercept
+    scores = design.times(separation.coef) + separation.intercept
     if scores.ndim == 1:
         least = float(np.where(codes == 1, scores, -scores).min())
     else:
@@ -105,7 +105,7 @@ def separability(design: Design, codes: NDArray[np.int32], n_classes: int, *, in
         own = scores[rows, codes].copy()
         scores[rows, codes] = -np.inf
         least = float((own - scores.max(axis=1)).min())
-    return Separability(True, found.coef / least, np.asarray(found.intercept / least))
+    return Separability(True, separation.coef / least, np.asarray(separation.intercept / least))
 
 
 def first_weights(kind: str, design: Design, codes: NDArray[np.int32], weight: Floats | None, n_classes: int, *,

@@ -101,37 +101,37 @@ class LinearProgram(Solver):
         if pieces.dead > 0:
             add(identity(m, format="csr"), 0.0, -pieces.dead, pieces.dead)
         A, bounds = hstack(blocks, format="csr"), np.column_stack([np.concatenate(low), np.concatenate(high)])
-        found: Any = linprog(
+        result: Any = linprog(
             np.concatenate(cost), A_eq=csr_matrix(A), b_eq=pieces.offset, bounds=bounds, method="highs",
             options=_EXACT | {"maxiter": 100 * self.max_iter},
         )  # fmt: skip
-        if found.status == 2:
+        if result.status == 2:
             raise ValueError("linear program: no weights keep every margin; the classes are not linearly separable.")
-        if found.x is None:
-            raise ValueError(f"linear program: HiGHS found no weights ({found.message.strip()}); scale the columns.")
-        w = found.x[: p * k]
+        if result.x is None:
+            raise ValueError(f"linear program: HiGHS found no weights ({result.message.strip()}); scale the columns.")
+        w = result.x[: p * k]
         if isinstance(problem.penalty, L1):
-            w = w - found.x[p * k : 2 * p * k]
+            w = w - result.x[p * k : 2 * p * k]
         at_bias = p * k * (2 if isinstance(problem.penalty, L1) else 1)
-        bias = found.x[at_bias : at_bias + k] if problem.intercept else np.zeros(k)
+        bias = result.x[at_bias : at_bias + k] if problem.intercept else np.zeros(k)
         coef = (w.reshape(p, k) / scale[:, None]).reshape(problem.shape)
         weights = Weights(coef, np.asarray(bias).reshape(problem.shape[1:]))
-        gap = _gap(found, pieces.offset, bounds)
-        stopped = "a corner where no edge leads down" if found.status == 0 else found.message.strip()
+        gap = _gap(result, pieces.offset, bounds)
+        stopped = "a corner where no edge leads down" if result.status == 0 else result.message.strip()
         objective = problem.objective(weights)
-        outcome = Outcome(self.name, found.status == 0, max(int(found.nit), 1), gap, objective, stopped=stopped)
+        outcome = Outcome(self.name, result.status == 0, max(int(result.nit), 1), gap, objective, stopped=stopped)
         return Solution(weights, outcome)
 
 
-def _gap(found: Any, offset: Floats, bounds: Floats) -> float:
+def _gap(result: Any, offset: Floats, bounds: Floats) -> float:
     """Cost less the bound that the multipliers prove, relative to the cost."""
-    if found.status != 0:
+    if result.status != 0:
         return float("inf")
-    bound = float(offset @ found.eqlin.marginals)
-    for side, multipliers in ((bounds[:, 0], found.lower.marginals), (bounds[:, 1], found.upper.marginals)):
+    bound = float(offset @ result.eqlin.marginals)
+    for side, multipliers in ((bounds[:, 0], result.lower.marginals), (bounds[:, 1], result.upper.marginals)):
         finite = np.isfinite(side)
         bound += float(side[finite] @ multipliers[finite])
-    return abs(float(found.fun) - bound) / max(abs(float(found.fun)), 1e-12)
+    return abs(float(result.fun) - bound) / max(abs(float(result.fun)), 1e-12)
 
 
 def _diagonal(values: Floats) -> Any:
@@ -215,5 +215,5 @@ def meeting_point(design: Design, codes: NDArray[Any], *, intercept: bool = True
     sums = np.vstack([z > 0, z < 0]).astype(np.float64) if intercept else np.ones((1, len(z)))
     A = vstack([X.T.multiply(z[None, :]), csr_matrix(sums)], format="csr")
     goal = np.concatenate([np.zeros(X.shape[1]), np.ones(len(sums))])
-    found: Any = linprog(np.zeros(len(z)), A_eq=A, b_eq=goal, bounds=(0.0, None), method="highs")
-    return np.maximum(found.x, 0.0) if found.status == 0 else None
+    result: Any = linprog(np.zeros(len(z)), A_eq=A, b_eq=goal, bounds=(0.0, None), method="highs")
+    return np.maximum(result.x, 0.0) if result.status == 0 else None

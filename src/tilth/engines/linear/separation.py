@@ -61,11 +61,11 @@ def separated(design: Design, codes: NDArray[Any], n_classes: int = 2, *, interc
     """
     search = _Search(design, np.asarray(codes), n_classes, intercept)
     used = _first(search.codes, n_classes, scores)
-    found, used = search.direction(used, strict=False)
-    if found is None:
+    direction, used = search.direction(used, strict=False)
+    if direction is None:
         return None
     strict, _ = search.direction(used, strict=True)
-    return Separation(strict is not None, *(found if strict is None else strict))
+    return Separation(strict is not None, *(direction if strict is None else strict))
 
 
 def _first(codes: NDArray[Any], n_classes: int, scores: Floats | None) -> NDArray[np.intp]:
@@ -106,14 +106,14 @@ class _Search:
         Not ``strict``: margins of at least zero, the largest sum. Strict: the largest least margin.
         """
         for _ in range(_MOST_ROUNDS):
-            found = self._program(rows, strict)
-            if found is None:
+            direction = self._program(rows, strict)
+            if direction is None:
                 return None, rows
-            coef, bias = found
+            coef, bias = direction
             margin = _margins(self.design.times(coef) + bias, self.codes)
             against = np.flatnonzero(margin <= (0.0 if strict else -_ZERO))
             if not against.size:
-                return found, rows
+                return direction, rows
             hardest = against[np.argsort(margin[against], kind="stable")[:_MORE_ROWS]]
             rows = np.union1d(rows, hardest)
         return None, rows

@@ -115,15 +115,15 @@ def _one_by_one(
     problem: Problem, loss: OneVersusAll, solver: Any, start: Weights | None, settings: dict[str, Any]
 ) -> Solution:
     """The k questions "this class or another" share no weight, so each is a problem of its own."""
-    found = []
+    solutions = []
     for c, answer in enumerate(loss.answers(problem.y).T):
         question = replace(problem, y=np.ascontiguousarray(answer), loss=loss.one)
         first = None if start is None else Weights(start.coef[:, c], start.intercept[c])
-        found.append(solve(question, solver, first, **settings))
+        solutions.append(solve(question, solver, first, **settings))
     weights = Weights(
-        np.stack([s.weights.coef for s in found], axis=1), np.array([float(s.weights.intercept) for s in found])
+        np.stack([s.weights.coef for s in solutions], axis=1), np.array([float(s.weights.intercept) for s in solutions])
     )
-    ends = [s.outcome for s in found]
+    ends = [s.outcome for s in solutions]
     worst = next((e for e in ends if not e.converged), ends[0])
     outcome = replace(
         worst,

@@ -110,13 +110,13 @@ class AllSubsets(Solver):
 
     def solve(self, problem: Problem, start: Weights | None = None) -> Solution:
         """The size of least cost, and the best subset of that size."""
-        found = best_subsets(problem, limit=self.max_iter)
-        costs = 0.5 * found.residual / problem.total + problem.penalty.strength * np.arange(len(found.residual))
-        weights = refit(problem, found.columns[int(costs.argmin())])
+        subsets = best_subsets(problem, limit=self.max_iter)
+        costs = 0.5 * subsets.residual / problem.total + problem.penalty.strength * np.arange(len(subsets.residual))
+        weights = refit(problem, subsets.columns[int(costs.argmin())])
         eta = problem.scores(weights)
         violation = problem.violation(weights, problem.slopes(eta))
         outcome = Outcome(
-            self.name, found.finished, found.weighed, violation, problem.objective(weights, eta), False,
-            stopped="every subset was weighed or ruled out" if found.finished else "max_iter subsets were weighed",
+            self.name, subsets.finished, subsets.weighed, violation, problem.objective(weights, eta), False,
+            stopped="every subset was weighed or ruled out" if subsets.finished else "max_iter subsets were weighed",
         )  # fmt: skip
         return Solution(weights, outcome)

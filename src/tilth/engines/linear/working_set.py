@@ -157,10 +157,10 @@ class SparseColumns:
     def cross(self, h: Floats, first: int, out: Floats | None = None) -> Floats:
         """Sparse products, dense answer."""
         weighted = self._kept[:, first:].multiply(h[:, None])
-        found = np.asarray((weighted.T @ self._kept).toarray())
+        product = np.asarray((weighted.T @ self._kept).toarray())
         if out is None:
-            return found
-        out[...] = found
+            return product
+        out[...] = product
         return out
 
     def descend(self, h: Floats, curve: Floats, mean: Floats | None, r: Floats, w: Floats, *rule: Any) -> None:

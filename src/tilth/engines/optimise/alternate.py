@@ -94,8 +94,8 @@ def alternate(
     return Alternation(state, now, outcome)
 
 
-def _finite(given: Any, when: str) -> float:
-    found = float(given)
-    if not np.isfinite(found):
-        raise ArithmeticError(f"{_OWNER}: the objective must be a finite number; {when} it is {found}.")
-    return found
+def _finite(value: Any, when: str) -> float:
+    number = float(value)
+    if not np.isfinite(number):
+        raise ArithmeticError(f"{_OWNER}: the objective must be a finite number; {when} it is {number}.")
+    return number

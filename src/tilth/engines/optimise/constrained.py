@@ -161,7 +161,7 @@ def minimise_constrained(
 
 
 @dataclass(frozen=True)
-class _Found:
+class _End:
     point: Floats
     n_iter: int
     solver: str
@@ -202,18 +202,18 @@ class _Problem:
         self.first = first
 
     def cost(self, x: Floats) -> float:
-        given = np.asarray(self._function(x.copy()), dtype=np.float64)
-        if given.size != 1:
-            raise ValueError(f"{_OWNER}: the function must give one number; it gave the shape {given.shape}.")
-        return float(given.reshape(()))
+        cost = np.asarray(self._function(x.copy()), dtype=np.float64)
+        if cost.size != 1:
+            raise ValueError(f"{_OWNER}: the function must give one number; it gave the shape {cost.shape}.")
+        return float(cost.reshape(()))
 
     def slopes(self, x: Floats) -> Floats:
         if self._gradient is None:
             return jacobian(lambda at: np.array([self.cost(at)]), x, self.low, self.high)[0]
-        found = np.array(self._gradient(x.copy()), dtype=np.float64, ndmin=1)
-        if found.shape != x.shape:
-            raise ValueError(f"{_OWNER}: gradient must give {x.size} partial derivatives; it gave {found.shape}.")
-        return found
+        gradient = np.array(self._gradient(x.copy()), dtype=np.float64, ndmin=1)
+        if gradient.shape != x.shape:
+            raise ValueError(f"{_OWNER}: gradient must give {x.size} partial derivatives; it gave {gradient.shape}.")
+        return gradient
 
     def equalities(self, x: Floats) -> Floats:
         return _values(self._equal, x)
@@ -265,8 +265,8 @@ class _Problem:
             tol=tol * (1.0 + float(np.abs(f_slopes).max())),
             regular=not len(used) or int(np.linalg.matrix_rank(used, tol=1e-8 * np.abs(used).max())) == len(used),
         )
-        found = dict(zip(names, mu.tolist(), strict=True))
-        shown = {n: m for n, m in found.items() if n in self.at_least_names or m > 0}
+        pressed = dict(zip(names, mu.tolist(), strict=True))
+        shown = {n: m for n, m in pressed.items() if n in self.at_least_names or m > 0}
         multipliers = shown | dict(zip(self.equal_names, lam.tolist(), strict=True))
         return _Conditions(multipliers, tuple(n for n, t in zip(names, tight, strict=True) if t), kkt)
 
@@ -284,10 +284,10 @@ class _Problem:
         def along(walls: Floats) -> float:
             return least_curvature(pull, x, _null(np.vstack([walls, h_slopes])), WIDE_STEP)
 
-        found = along(g_slopes[mu > 0])
+        curvature = along(g_slopes[mu > 0])
         tight = np.array([n in at.active for n in names], dtype=bool)
         # A tight constraint without a multiplier may yet block the way down: then curvature does not decide.
-        return 0.0 if found < 0 and (tight & (mu == 0)).any() and not along(g_slopes[tight]) < 0 else found
+        return 0.0 if curvature < 0 and (tight & (mu == 0)).any() and not along(g_slopes[tight]) < 0 else curvature
 
     def contradiction(self, x: Floats) -> str:
         """Why the problem cannot be convex, or nothing; looked for between points around the start and the answer."""
@@ -323,7 +323,7 @@ class _Problem:
         return float(min(self.inequalities(x).min(initial=0.0), (x - self.low).min(), (self.high - x).min(), 0.0))
 
 
-def _solve(problem: _Problem, tol: float, max_iter: int) -> _Found:
+def _solve(problem: _Problem, tol: float, max_iter: int) -> _End:
     """SLSQP; trust-constr from the same start when the conditions do not hold; the better of the two."""
     first = _slsqp(problem, max_iter)
     kkt = problem.conditions(first.point, tol).kkt
@@ -333,7 +333,7 @@ def _solve(problem: _Problem, tol: float, max_iter: int) -> _Found:
     return second if problem.conditions(second.point, tol).kkt.violation < kkt.violation else first
 
 
-def _slsqp(problem: _Problem, max_iter: int) -> _Found:
+def _slsqp(problem: _Problem, max_iter: int) -> _End:
     from scipy.optimize import Bounds, minimize
 
     constraints = [
@@ -343,14 +343,14 @@ def _slsqp(problem: _Problem, max_iter: int) -> _Found:
     ]
     with np.errstate(all="ignore"):
         # Its own status is not read: the conditions are checked on what it found.
-        found = minimize(
+        result = minimize(
             problem.cost, problem.start, jac=problem.slopes, method="SLSQP", bounds=Bounds(problem.low, problem.high),
             constraints=constraints, options={"maxiter": max_iter, "ftol": 1e-15},
         )  # fmt: skip
-    return _Found(_usable(found.x, problem), int(found.nit), "sequential quadratic programming")
+    return _End(_usable(result.x, problem), int(result.nit), "sequential quadratic programming")
 
 
-def _trust(problem: _Problem, max_iter: int) -> _Found:
+def _trust(problem: _Problem, max_iter: int) -> _End:
     from scipy.optimize import Bounds, NonlinearConstraint, minimize
 
     constraints = [
@@ -361,22 +361,22 @@ def _trust(problem: _Problem, max_iter: int) -> _Found:
     with np.errstate(all="ignore"), warnings.catch_warnings():
         # It tells of flat quasi-Newton updates, which linear costs cannot avoid.
         warnings.simplefilter("ignore")
-        found = minimize(
+        result = minimize(
             problem.cost, problem.start, jac=problem.slopes, method="trust-constr",
             bounds=Bounds(problem.low, problem.high), constraints=constraints,
             options={"maxiter": 4 * max_iter, "gtol": 1e-10, "xtol": 1e-12, "barrier_tol": 1e-10},
         )  # fmt: skip
-    return _Found(_usable(found.x, problem), int(found.nit), "interior trust region")
+    return _End(_usable(result.x, problem), int(result.nit), "interior trust region")
 
 
 def _usable(x: Any, problem: _Problem) -> Floats:
     """The point, inside its bounds; the start where the solver left the numbers."""
-    found = np.clip(np.asarray(x, dtype=np.float64), problem.low, problem.high)
-    return found if np.isfinite(found).all() and np.isfinite(problem.cost(found)) else problem.start
+    clipped = np.clip(np.asarray(x, dtype=np.float64), problem.low, problem.high)
+    return clipped if np.isfinite(clipped).all() and np.isfinite(problem.cost(clipped)) else problem.start
 
 
-def _report(problem: _Problem, found: _Found, at: _Conditions, convex: bool) -> Constrained:
-    x, kkt = found.point, at.kkt
+def _report(problem: _Problem, solution: _End, at: _Conditions, convex: bool) -> Constrained:
+    x, kkt = solution.point, at.kkt
     value = problem.cost(x)
     against = problem.contradiction(x)
     curvature = problem.least_curvature(x, at) if kkt.holds else float("nan")
@@ -397,7 +397,7 @@ def _report(problem: _Problem, found: _Found, at: _Conditions, convex: bool) -> 
         else "nothing seen contradicts convexity; if the problem is convex, the optimum is global"
     )
     outcome = Outcome(
-        found.solver, not cure, max(found.n_iter, 1), kkt.violation, value, convex and not against,
+        solution.solver, not cure, max(solution.n_iter, 1), kkt.violation, value, convex and not against,
         "general constraints", stopped,
     )  # fmt: skip
     outcome.warn(_OWNER, cure)
@@ -448,8 +448,8 @@ def _labels(functions: dict[str, Callable[[Floats], Any]], x: Floats, where: str
 
 
 def _values(functions: dict[str, Callable[[Floats], Any]], x: Floats) -> Floats:
-    found = [np.array(function(x.copy()), dtype=np.float64, ndmin=1) for function in functions.values()]
-    return np.concatenate(found) if found else np.zeros(0)
+    values = [np.array(function(x.copy()), dtype=np.float64, ndmin=1) for function in functions.values()]
+    return np.concatenate(values) if values else np.zeros(0)
 
 
 def _bounds(bounds: Sequence[tuple[float | None, float | None]] | None, n: int) -> tuple[Floats, Floats]:

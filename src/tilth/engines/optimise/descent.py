@@ -139,13 +139,13 @@ class _Cost:
 
     def gradient(self, x: Floats) -> Floats:
         """All partial derivatives over all rows."""
-        found: Floats = self._remembered("gradient", x, lambda: self.of_rows(x, self._rows))
-        return found
+        gradient: Floats = self._remembered("gradient", x, lambda: self.of_rows(x, self._rows))
+        return gradient
 
     def of_rows(self, x: Floats, rows: Rows | None) -> Floats:
         """Partial derivatives over some rows."""
-        given = self._gradient(x.copy()) if rows is None else self._gradient(x.copy(), rows)
-        g = np.array(given, dtype=np.float64, ndmin=1)
+        gradient = self._gradient(x.copy()) if rows is None else self._gradient(x.copy(), rows)
+        g = np.array(gradient, dtype=np.float64, ndmin=1)
         if g.shape != (self._size,):
             raise ValueError(
                 f"{_OWNER}: gradient must give one partial derivative per parameter, the shape ({self._size},); "
@@ -158,8 +158,8 @@ class _Cost:
         if self._value is None:
             return float("nan")
         of = self._value
-        found: float = self._remembered("value", x, lambda: _number(of(x.copy()), "value"))
-        return found
+        value: float = self._remembered("value", x, lambda: _number(of(x.copy()), "value"))
+        return value
 
     def _remembered(self, what: str, x: Floats, compute: Callable[[], Any]) -> Any:
         last = self._seen.get(what)
@@ -168,12 +168,12 @@ class _Cost:
         return last[1]
 
 
-def _number(given: Any, name: str) -> float:
+def _number(value: Any, name: str) -> float:
     """What a function of the caller gave, as one number."""
-    found = np.asarray(given, dtype=np.float64)
-    if found.size != 1:
-        raise ValueError(f"{_OWNER}: {name} must give one number; it gave the shape {found.shape}.")
-    return float(found.reshape(()))
+    array = np.asarray(value, dtype=np.float64)
+    if array.size != 1:
+        raise ValueError(f"{_OWNER}: {name} must give one number; it gave the shape {array.shape}.")
+    return float(array.reshape(()))
 
 
 class _Run:
@@ -346,15 +346,15 @@ def _go_in_batches(
     rng: np.random.Generator,
 ) -> str:
     """Passes over the rows in random order; returns how the rate was found."""
-    given = None if rate == "auto" else Given(rate, _OWNER)
-    found, updates, velocity = 1.0, 0, np.zeros(x.size)
+    schedule = None if rate == "auto" else Given(rate, _OWNER)
+    own_rate, updates, velocity = 1.0, 0, np.zeros(x.size)
     averaging = noise == "average"
     stage = Stage(x)
     while run.look(stage.average if averaging else x):
         anchor, anchor_gradient = x, run.g
         parts = list(_batches(run.cost.n_rows, batch, rng))
-        if given is None and not updates:
-            found = (1.0 - momentum) * _rate_of_batches(run.cost, x, parts)
+        if schedule is None and not updates:
+            own_rate = (1.0 - momentum) * _rate_of_batches(run.cost, x, parts)
         for rows in parts:
             g = run.cost.of_rows(x, rows)
             # The last batch may be smaller; a pass must count every row alike.
@@ -363,19 +363,19 @@ def _go_in_batches(
                 g *= share
             else:
                 g = share * (g - run.cost.of_rows(anchor, rows)) + anchor_gradient
-            run.rate = found if given is None else given(updates, x, g)
+            run.rate = own_rate if schedule is None else schedule(updates, x, g)
             velocity = momentum * velocity - run.rate * g
             x = _moved(x, velocity, g, run.rate, momentum, nesterov)
             updates += 1
             stage.update(x)
-        if given is not None:
+        if schedule is not None:
             continue
         if _worse(run.cost, anchor, x, averaging):
             # The rows bend more than was measured: take the pass back.
-            found, x, velocity, stage = found / 2, anchor, np.zeros(x.size), Stage(anchor)
+            own_rate, x, velocity, stage = own_rate / 2, anchor, np.zeros(x.size), Stage(anchor)
         elif averaging and stage.wanders(x):
-            found, stage = found / 2, stage.next(x)
-    return "1 / curvature of the rows, halved where it is too long" if given is None else Given.reason
+            own_rate, stage = own_rate / 2, stage.next(x)
+    return "1 / curvature of the rows, halved where it is too long" if schedule is None else Given.reason
 
 
 def _batches(n_rows: int, batch: int | None, rng: np.random.Generator) -> Iterator[Rows | None]:
@@ -426,22 +426,22 @@ def _check(
 ) -> None:
     """Raise a sentence for the first setting that makes no sense."""
 
-    def whole(name: str, given: Any) -> None:
-        if isinstance(given, bool) or not isinstance(given, numbers.Integral) or given < 1:
-            raise ValueError(f"{_OWNER}: {name} must be a whole number, at least 1; got {given!r}.")
+    def whole(name: str, value: Any) -> None:
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
+            raise ValueError(f"{_OWNER}: {name} must be a whole number, at least 1; got {value!r}.")
 
-    def real(name: str, given: Any, low: float, high: float, words: str) -> None:
-        if isinstance(given, bool) or not isinstance(given, numbers.Real) or not low <= float(given) < high:
-            raise ValueError(f"{_OWNER}: {name} must be {words}; got {given!r}.")
+    def real(name: str, value: Any, low: float, high: float, words: str) -> None:
+        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not low <= float(value) < high:
+            raise ValueError(f"{_OWNER}: {name} must be {words}; got {value!r}.")
 
     if not callable(rate) and not (isinstance(rate, str) and rate == "auto"):
         real("rate", rate, 5e-324, np.inf, "'auto', a positive number, or a function of the number of the update")
     real("momentum", momentum, 0.0, 1.0, "at least 0 and below 1")
     real("tol", tol, 0.0, np.inf, "a number, at least 0")
     whole("max_iter", max_iter)
-    for name, given in (("batch", batch), ("n_rows", n_rows), ("patience", patience)):
-        if given is not None:
-            whole(name, given)
+    for name, value in (("batch", batch), ("n_rows", n_rows), ("patience", patience)):
+        if value is not None:
+            whole(name, value)
     if nesterov and not momentum:
         raise ValueError(f"{_OWNER}: nesterov looks ahead along the momentum, which is 0; give one, such as 0.9.")
     if batch is not None and n_rows is None:

@@ -64,11 +64,11 @@ def _slope(function: Callable[[Floats], Floats], x: Floats, j: int, low: float, 
             if room > 0:
                 yield (-3 * at(0.0) + 4 * at(h) - at(2 * h)) / (2 * h)
 
-    found = np.zeros(1)
-    for found in ways():
-        if np.isfinite(found).all():
+    gradient = np.zeros(1)
+    for gradient in ways():
+        if np.isfinite(gradient).all():
             break
-    return found
+    return gradient
 
 
 def curvature_along(

@@ -206,8 +206,8 @@ def _violation(form: _Form, at: _Point) -> float:
     stationary = np.abs(pull + form.c + forces).max() / (1.0 + np.abs(pull).max() + np.abs(form.c).max())
     equations = np.abs(ax - form.b).max(initial=0.0) / (1.0 + np.abs(form.b).max(initial=0.0))
     inside = np.abs(gx + at.s - form.h).max(initial=0.0) / (1.0 + np.abs(form.h).max(initial=0.0))
-    found = float(max(stationary, equations, inside, abs(at.gap) / (1.0 + abs(value))))
-    return found if np.isfinite(found) else float("inf")
+    violation = float(max(stationary, equations, inside, abs(at.gap) / (1.0 + abs(value))))
+    return violation if np.isfinite(violation) else float("inf")
 
 
 class _System:
@@ -243,10 +243,10 @@ def _symmetric(H: Floats, A: Floats) -> Any:
 
     def solve(f: Floats, g: Floats) -> tuple[Floats, Floats]:
         right = np.concatenate([f, g])
-        found, _ = dgetrs(factor, pivots, right)
+        solution, _ = dgetrs(factor, pivots, right)
         for _ in range(2):
-            found = found + dgetrs(factor, pivots, right - K @ found)[0]
-        return found[:n], found[n:]
+            solution = solution + dgetrs(factor, pivots, right - K @ solution)[0]
+        return solution[:n], solution[n:]
 
     return solve
 
@@ -300,17 +300,17 @@ def _on_tight(form: _Form, at: _Point) -> _Point:
     s = np.where(tight, 0.0, form.h - form.times(x))
     if min(z.min(initial=0.0), s.min(initial=0.0)) < -1e-12 * (1.0 + np.abs(form.h).max(initial=0.0)):
         return at
-    found = replace(at, x=x, y=y[: len(form.b)], z=np.maximum(z, 0.0), s=np.maximum(s, 0.0))
-    return replace(found, violation=_violation(form, found))
+    point = replace(at, x=x, y=y[: len(form.b)], z=np.maximum(z, 0.0), s=np.maximum(s, 0.0))
+    return replace(point, violation=_violation(form, point))
 
 
 def _closed_form(form: _Form) -> _Point:
     """Equations only: the derivative of the Lagrangian is zero where [Q, A'; A, 0] (x, y) = (-c, b)."""
     n = form.n
     K = np.block([[form.Q, form.A.T], [form.A, np.zeros((len(form.b), len(form.b)))]])
-    found = np.linalg.lstsq(K, np.concatenate([-form.c, form.b]), rcond=None)[0] if n else np.zeros(0)
+    solution = np.linalg.lstsq(K, np.concatenate([-form.c, form.b]), rcond=None)[0] if n else np.zeros(0)
     none = np.zeros(form.n_inequalities)
-    at = _Point(found[:n], found[n:], none, none)
+    at = _Point(solution[:n], solution[n:], none, none)
     at = replace(at, violation=_violation(form, at) if n else 0.0)
     if at.violation > 1e-8:
         _explain_failure(form)
@@ -321,8 +321,8 @@ def _scaled(form: _Form) -> tuple[_Form, tuple[Floats, Floats, Floats]]:
     """Rows of length 1 and a cost of size 1, and the factors of y, z and s that undo it."""
 
     def lengths(rows: Floats) -> Floats:
-        found = np.linalg.norm(rows, axis=1)
-        return np.where(found > 0, found, 1.0)
+        norms = np.linalg.norm(rows, axis=1)
+        return np.where(norms > 0, norms, 1.0)
 
     size = float(np.abs(form.c).max(initial=0.0)) or float(np.abs(form.Q).max(initial=0.0)) or 1.0
     a, r = lengths(form.A), lengths(form.R)
@@ -466,15 +466,15 @@ def _check_convex(Q: Floats, size: float) -> None:
         ) from None
 
 
-def _numbers(name: str, given: Any, n_dim: int) -> Floats:
+def _numbers(name: str, value: Any, n_dim: int) -> Floats:
     try:
-        found = np.array(given, dtype=np.float64, ndmin=n_dim)
+        array = np.array(value, dtype=np.float64, ndmin=n_dim)
     except (TypeError, ValueError) as problem:
-        raise ValueError(f"{_OWNER}: {name} must be numbers; got {type(given).__name__}.") from problem
-    if found.ndim != n_dim or not np.isfinite(found).all():
+        raise ValueError(f"{_OWNER}: {name} must be numbers; got {type(value).__name__}.") from problem
+    if array.ndim != n_dim or not np.isfinite(array).all():
         kind = "row" if n_dim == 1 else "table"
-        raise ValueError(f"{_OWNER}: {name} must be a {kind} of finite numbers; got the shape {found.shape}.")
-    return found
+        raise ValueError(f"{_OWNER}: {name} must be a {kind} of finite numbers; got the shape {array.shape}.")
+    return array
 
 
 def _rows(rows_name: str, right_name: str, rows: Any, right: Any, n: int) -> tuple[Floats, Floats]:
@@ -490,13 +490,13 @@ def _rows(rows_name: str, right_name: str, rows: Any, right: Any, n: int) -> tup
     return left, b
 
 
-def _bound(name: str, given: Any, none: float, n: int) -> Floats:
+def _bound(name: str, value: Any, none: float, n: int) -> Floats:
     try:
-        asked = np.array(given, dtype=object)
-        asked[np.array([one is None for one in asked.flat], dtype=bool).reshape(asked.shape)] = none
-        found = np.broadcast_to(asked.astype(np.float64), (n,)).copy()
+        cells = np.array(value, dtype=object)
+        cells[np.array([one is None for one in cells.flat], dtype=bool).reshape(cells.shape)] = none
+        bounds = np.broadcast_to(cells.astype(np.float64), (n,)).copy()
     except (TypeError, ValueError) as problem:
-        raise ValueError(f"{_OWNER}: {name} must be one number, or one per variable, {n}; got {given!r}.") from problem
-    if np.isnan(found).any() or (found == -none).any():
-        raise ValueError(f"{_OWNER}: {name} must be numbers or {none}; got {given!r}.")
-    return found
+        raise ValueError(f"{_OWNER}: {name} must be one number, or one per variable, {n}; got {value!r}.") from problem
+    if np.isnan(bounds).any() or (bounds == -none).any():
+        raise ValueError(f"{_OWNER}: {name} must be numbers or {none}; got {value!r}.")
+    return bounds

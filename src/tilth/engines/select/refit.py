@@ -111,16 +111,16 @@ class Refit:
     def fitted(self, columns: NDArray[np.intp], train: Any) -> Any:
         """A copy fitted on some rows."""
         model = clone(self.estimator)
-        given = weights_for(model, self.rows.weights(train))
+        weights = weights_for(model, self.rows.weights(train))
         with _quiet():
-            return model.fit(self.rows.take(train, columns), self.rows.labels(train), **given)
+            return model.fit(self.rows.take(train, columns), self.rows.labels(train), **weights)
 
     def score(self, model: Any, columns: NDArray[np.intp], test: Any) -> float:
         """Score of a fitted model on some rows."""
         weight = self.rows.weights(test)
-        given = {} if weight is None else {"sample_weight": weight}
+        weights = {} if weight is None else {"sample_weight": weight}
         with _quiet():
-            return float(self.scorer(model, self.rows.take(test, columns), self.rows.labels(test), **given))
+            return float(self.scorer(model, self.rows.take(test, columns), self.rows.labels(test), **weights))
 
     def on_fold(self, columns: NDArray[np.intp], train: Any, test: Any) -> tuple[float, Any]:
         """Score of one subset on one fold, and the fitted model; NaN and None when it cannot be fitted."""

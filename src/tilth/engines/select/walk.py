@@ -81,9 +81,9 @@ def forward(score: Score, d: int, *, empty: Floats, most: int, stop: Stop = neve
             open_columns = np.flatnonzero(~here)
             candidates = np.repeat(here[None, :], len(open_columns), axis=0)
             candidates[np.arange(len(open_columns)), open_columns] = True
-            found = score(candidates)
-            best = int(np.argmax([mean_score(row) for row in found]))
-            steps.append(Step(candidates[best], int(open_columns[best]), found[best], len(open_columns), clock.lap()))
+            scores = score(candidates)
+            best = int(np.argmax([mean_score(row) for row in scores]))
+            steps.append(Step(candidates[best], int(open_columns[best]), scores[best], len(open_columns), clock.lap()))
             work.advance(len(open_columns))
     return steps
 
@@ -100,10 +100,10 @@ def backward(score: Score, d: int, *, least: int, stop: Stop = never, title: str
             used = np.flatnonzero(here)
             candidates = np.repeat(here[None, :], len(used), axis=0)
             candidates[np.arange(len(used)), used] = False
-            found = score(candidates)
+            scores = score(candidates)
             # Of equal ones the last column goes, so that the first stays.
-            best = len(used) - 1 - int(np.argmax([mean_score(row) for row in found[::-1]]))
-            steps.append(Step(candidates[best], int(used[best]), found[best], len(used), clock.lap()))
+            best = len(used) - 1 - int(np.argmax([mean_score(row) for row in scores[::-1]]))
+            steps.append(Step(candidates[best], int(used[best]), scores[best], len(used), clock.lap()))
             work.advance(len(used))
     return steps
 
@@ -112,9 +112,9 @@ def subsets_of_size(d: int, size: int) -> Iterator[Bools]:
     """All subsets of some of d columns, in blocks."""
     rest = itertools.combinations(range(d), size)
     while chosen := list(itertools.islice(rest, _BLOCK)):
-        made = np.zeros((len(chosen), d), dtype=bool)
-        made[np.arange(len(chosen))[:, None], np.array(chosen)] = True
-        yield made
+        masks = np.zeros((len(chosen), d), dtype=bool)
+        masks[np.arange(len(chosen))[:, None], np.array(chosen)] = True
+        yield masks
 
 
 def exhaustive(score: Score, d: int, *, empty: Floats, most: int, title: str = "") -> list[Step]:
@@ -126,10 +126,10 @@ def exhaustive(score: Score, d: int, *, empty: Floats, most: int, title: str = "
             best = Step(steps[0].subset, -1, np.full(len(empty), np.nan), 0, 0.0)
             fits = 0
             for block in subsets_of_size(d, size):
-                found = score(block)
-                top = int(np.nan_to_num(found.mean(axis=1), nan=-np.inf).argmax())
-                if fits == 0 or mean_score(found[top]) > best.mean:
-                    best = Step(block[top], -1, found[top], 0, 0.0)
+                scores = score(block)
+                top = int(np.nan_to_num(scores.mean(axis=1), nan=-np.inf).argmax())
+                if fits == 0 or mean_score(scores[top]) > best.mean:
+                    best = Step(block[top], -1, scores[top], 0, 0.0)
                 fits += len(block)
                 work.advance(len(block))
             steps.append(Step(best.subset, -1, best.scores, fits, clock.lap()))

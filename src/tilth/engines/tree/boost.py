@@ -372,11 +372,11 @@ class _TreeMaker(_Maker):
             direction = np.zeros(len(leaf))
             _core.add_leaves(direction, leaf, tree.value[:, 0])
             return self.stage_step(eta, c, direction, rows) * tree.value[:, 0]
-        found = self._best_of_leaves(tree, leaf, eta, c)
-        spread_upwards(tree, found)
+        values = self._best_of_leaves(tree, leaf, eta, c)
+        spread_upwards(tree, values)
         if any(self.growth.monotone):
-            keep_order(tree, found, self.growth.monotone)
-        return found
+            keep_order(tree, values, self.growth.monotone)
+        return values
 
     def _best_of_leaves(self, tree: Trees, leaf: Ints, eta: Floats, c: int) -> Floats:
         y, weight = self.sample.y, self.sample.weight
@@ -468,9 +468,9 @@ def seed_of(*numbers: int) -> int:
 
 def replace_output(trees: Trees, k: int) -> Trees:
     """The same trees, of which every k-th answers for the same score."""
-    made = trees.replace_values(trees.value)
-    made.output = np.tile(np.arange(k, dtype=np.int32), trees.n_trees // k) if k > 1 else np.empty(0, dtype=np.int32)
-    return made
+    copy = trees.replace_values(trees.value)
+    copy.output = np.tile(np.arange(k, dtype=np.int32), trees.n_trees // k) if k > 1 else np.empty(0, dtype=np.int32)
+    return copy
 
 
 def line_search(loss: Loss, y: Any, eta: Floats, direction: Floats, weight: Floats | None) -> float:

@@ -199,37 +199,37 @@ class StrengthCorrelation:
 
 
 def strength_and_correlation(
-    answers: Floats, target: NDArray[Any], asked: NDArray[np.bool_] | None = None
+    answers: Floats, target: NDArray[Any], voted: NDArray[np.bool_] | None = None
 ) -> StrengthCorrelation:
     """Strength and correlation from every tree's answer on rows with a known target.
 
-    ``answers`` [n, t] are class codes (``target`` integer codes) or numbers; ``asked`` [n, t] says which count (out of
+    ``answers`` [n, t] are class codes (``target`` integer codes) or numbers; ``voted`` [n, t] says which count (out of
     bag), None counts all.
     """
-    asked = np.ones(answers.shape, dtype=bool) if asked is None else asked
-    judged = asked.any(axis=1)
-    answers, target, asked = answers[judged], target[judged], asked[judged]
+    voted = np.ones(answers.shape, dtype=bool) if voted is None else voted
+    judged = voted.any(axis=1)
+    answers, target, voted = answers[judged], target[judged], voted[judged]
     if target.dtype.kind in "iu":
-        return _of_votes(answers, target, asked)
-    return _of_numbers(answers, target, asked)
+        return _of_votes(answers, target, voted)
+    return _of_numbers(answers, target, voted)
 
 
-def _of_votes(choice: NDArray[Any], target: NDArray[Any], asked: NDArray[np.bool_]) -> StrengthCorrelation:
+def _of_votes(choice: NDArray[Any], target: NDArray[Any], voted: NDArray[np.bool_]) -> StrengthCorrelation:
     n, k = len(target), int(max(choice.max(), target.max())) + 1
     votes = np.zeros((n, k))
     for c in range(k):
-        votes[:, c] = ((choice == c) & asked).sum(axis=1)
-    shares = votes / asked.sum(axis=1, keepdims=True)
+        votes[:, c] = ((choice == c) & voted).sum(axis=1)
+    shares = votes / voted.sum(axis=1, keepdims=True)
     rows = np.arange(n)
     right = shares[rows, target].copy()
     others = shares.copy()
     others[rows, target] = -1.0
     rival = others.argmax(axis=1)
     margin = right - others[rows, rival]
-    counts = asked.sum(axis=0)
+    counts = voted.sum(axis=0)
     used = counts > 0
-    hit = ((choice == target[:, None]) & asked).sum(axis=0)[used] / counts[used]
-    miss = ((choice == rival[:, None]) & asked).sum(axis=0)[used] / counts[used]
+    hit = ((choice == target[:, None]) & voted).sum(axis=0)[used] / counts[used]
+    miss = ((choice == rival[:, None]) & voted).sum(axis=0)[used] / counts[used]
     # A tree's margin is 1, -1 or 0, so its variance is p1 + p2 - (p1 - p2)^2.
     deviation = float(np.sqrt(np.maximum(hit + miss - (hit - miss) ** 2, 0.0)).mean())
     strength = float(margin.mean())
@@ -237,10 +237,10 @@ def _of_votes(choice: NDArray[Any], target: NDArray[Any], asked: NDArray[np.bool
     return StrengthCorrelation.of_classes(strength, correlation)
 
 
-def _of_numbers(answers: Floats, target: Floats, asked: NDArray[np.bool_]) -> StrengthCorrelation:
-    residual = np.where(asked, answers - target[:, None], 0.0)
-    counts = np.maximum(asked.sum(axis=0), 1)
+def _of_numbers(answers: Floats, target: Floats, voted: NDArray[np.bool_]) -> StrengthCorrelation:
+    residual = np.where(voted, answers - target[:, None], 0.0)
+    counts = np.maximum(voted.sum(axis=0), 1)
     single = (residual**2).sum(axis=0) / counts
-    forest = float(((residual.sum(axis=1) / asked.sum(axis=1)) ** 2).mean())
+    forest = float(((residual.sum(axis=1) / voted.sum(axis=1)) ** 2).mean())
     deviation = float(np.sqrt(single).mean())
     return StrengthCorrelation(float(single.mean()), forest / deviation**2 if deviation > 0 else 1.0, forest)

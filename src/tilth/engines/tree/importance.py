@@ -55,9 +55,9 @@ def by_gain(trees: Trees, groups: Places, n_groups: int, *, per_tree: bool = Tru
     ``per_tree`` lets every tree speak with the same weight, as in a forest; otherwise trees that gained more count
     more, as in boosting.
     """
-    nodes, tree, asked = _tests(trees, groups)
+    nodes, tree, column = _tests(trees, groups)
     decrease = np.zeros((trees.n_trees, n_groups))
-    np.add.at(decrease, (tree, asked), trees.weight[nodes] * trees.gain[nodes])
+    np.add.at(decrease, (tree, column), trees.weight[nodes] * trees.gain[nodes])
     if per_tree:
         whole = decrease.sum(axis=1, keepdims=True)
         decrease = np.divide(decrease, whole, out=np.zeros_like(decrease), where=whole > 0)
@@ -75,11 +75,11 @@ def by_weight(trees: Trees, groups: Places, n_groups: int) -> Floats:
             inner = np.flatnonzero(trees.test[nodes] != LEAF)
             if not inner.size:
                 break
-            asked = groups[trees.column[nodes[inner]]]
-            first = ~asked_above[inner, asked]
-            np.add.at(out[t], asked[first], trees.weight[nodes[inner[first]]])
+            column = groups[trees.column[nodes[inner]]]
+            first = ~asked_above[inner, column]
+            np.add.at(out[t], column[first], trees.weight[nodes[inner[first]]])
             asked_here = asked_above[inner]
-            asked_here[np.arange(len(inner)), asked] = True
+            asked_here[np.arange(len(inner)), column] = True
             nodes, owner = children(trees, nodes[inner])
             asked_above = asked_here[owner]
     roots = trees.weight[trees.start[:-1]][:, None]
@@ -96,14 +96,14 @@ def by_depth(trees: Trees, groups: Places, n_groups: int) -> tuple[Floats, Float
 
     A tree that never asks the column counts one more than its own depth: the column matters less than all it asked.
     """
-    nodes, tree, asked = _tests(trees, groups)
+    nodes, tree, column = _tests(trees, groups)
     depth = node_depths(trees)
-    count = np.bincount(asked, minlength=n_groups)
-    total = np.bincount(asked, depth[nodes], minlength=n_groups)
+    count = np.bincount(column, minlength=n_groups)
+    total = np.bincount(column, depth[nodes], minlength=n_groups)
     mean = np.divide(total, count, out=np.full(n_groups, np.nan), where=count > 0)
     deepest = np.maximum.reduceat(depth, trees.start[:-1])
     first = np.repeat((deepest + 1.0)[:, None], n_groups, axis=1)
-    np.minimum.at(first, (tree, asked), depth[nodes])
+    np.minimum.at(first, (tree, column), depth[nodes])
     return mean, first.mean(axis=0)
 
 
@@ -116,17 +116,17 @@ def frame(
     if method not in METHODS[:-1]:
         raise ValueError(f"importance: method must be one of {', '.join(map(repr, METHODS))}; got {method!r}.")
     n = len(names)
-    found = pd.DataFrame({"column": list(names)})
+    importances = pd.DataFrame({"column": list(names)})
     if method in ("gain", "all"):
-        found["gain"] = by_gain(trees, groups, n, per_tree=per_tree)
+        importances["gain"] = by_gain(trees, groups, n, per_tree=per_tree)
     if method in ("weight", "all"):
-        found["weight"] = by_weight(trees, groups, n)
+        importances["weight"] = by_weight(trees, groups, n)
     if method in ("depth", "all"):
-        found["depth"], found["first depth"] = by_depth(trees, groups, n)
+        importances["depth"], importances["first depth"] = by_depth(trees, groups, n)
     if method in ("splits", "all"):
-        found["splits"] = by_splits(trees, groups, n)
-    key = "first depth" if method == "depth" else str(found.columns[1])
-    return found.sort_values(key, ascending=method == "depth", kind="stable", ignore_index=True)
+        importances["splits"] = by_splits(trees, groups, n)
+    key = "first depth" if method == "depth" else str(importances.columns[1])
+    return importances.sort_values(key, ascending=method == "depth", kind="stable", ignore_index=True)
 
 
 # ------------------------------------------------------------------------------------------------------- by shuffling
@@ -164,8 +164,8 @@ def permutation(
         shuffles = np.random.default_rng([seed, j])
         losses = np.array([whole - score(t) for t in _shuffled(table, set(parts), shuffles, n_repeats)])
         rows.append((name, losses.mean(), losses.std(ddof=1) if n_repeats > 1 else 0.0))
-    found = pd.DataFrame(rows, columns=["column", "permutation", "sd"])
-    return found.sort_values("permutation", ascending=False, kind="stable", ignore_index=True)
+    importances = pd.DataFrame(rows, columns=["column", "permutation", "sd"])
+    return importances.sort_values("permutation", ascending=False, kind="stable", ignore_index=True)
 
 
 def _shuffled(table: Table, parts: set[str], random: np.random.Generator, n_repeats: int) -> Iterator[Table]:

@@ -182,8 +182,8 @@ def require_foldable(growth: Growth, owner: str = "grow_by_level") -> None:
         "missing='fractional'": (growth.missing == "fractional", "missing='learned'"),
         "a limit on leaves": (growth.max_leaves is not None or growth.order == "best", "max_depth to limit the tree"),
     }
-    for what, (asked, cure) in cures.items():
-        if asked:
+    for what, (needed, cure) in cures.items():
+        if needed:
             raise ValueError(
                 f"{owner}: {what} needs all rows at hand, not chunks of them; use {cure}, or fit the rows."
             )
@@ -300,33 +300,35 @@ class _Sapling:
         level = LevelPass(
             self._walkable(), slot, n_tables, np.ascontiguousarray(front.near), self.bins, self.facts, self.n_classes
         )
-        found = passes(level.empty, level.add)
+        level_sums = passes(level.empty, level.add)
         if not self.depth:
-            self.nodes["totals"] = front.totals = found.totals
-        self.nodes["squares"][front.node] = found.squares
+            self.nodes["totals"] = front.totals = level_sums.totals
+        self.nodes["squares"][front.node] = level_sums.squares
         front = front.some(np.arange(n_tables))
         edges, first = self.bins.flat_edges()
-        uniform = (found.low == found.high).all(axis=1) if self.k else np.zeros(len(found.totals), dtype=bool)
-        made = _core.level_splits(
-            found.tables, front.totals, self.nodes["totals"][0], self.depth, front.seed, front.low, front.high,
+        uniform = (
+            (level_sums.low == level_sums.high).all(axis=1) if self.k else np.zeros(len(level_sums.totals), dtype=bool)
+        )
+        splits = _core.level_splits(
+            level_sums.tables, front.totals, self.nodes["totals"][0], self.depth, front.seed, front.low, front.high,
             front.used, uniform[:n_tables].astype(np.uint8), self.bins.sizes, self.bins.nominal, edges, first,
             self.n_classes, self.k, self.facts.for_kernel(), self.rules,
         )  # fmt: skip
-        return self._ask(front, made)
+        return self._ask(front, splits)
 
-    def _ask(self, front: _Front, made: dict[str, Any]) -> _Front:
+    def _ask(self, front: _Front, splits: dict[str, Any]) -> _Front:
         """Write the questions into the tree and hang the children on it."""
         nodes, first = self.nodes, len(self.nodes["test"])
-        subset = made["subset"] + np.where(made["subset"] >= 0, len(self.bits), 0)
-        child = first + np.cumsum(made["branches"]) - made["branches"]
+        subset = splits["subset"] + np.where(splits["subset"] >= 0, len(self.bits), 0)
+        child = first + np.cumsum(splits["branches"]) - splits["branches"]
         for name in ("test", "column", "threshold", "branches", "missing", "gain"):
-            nodes[name][front.node] = made[name]
+            nodes[name][front.node] = splits[name]
         nodes["subset"][front.node] = subset
-        nodes["child"][front.node] = np.where(made["test"] == LEAF, -1, child)
-        self.bits = np.concatenate([self.bits, made["bits"]])
+        nodes["child"][front.node] = np.where(splits["test"] == LEAF, -1, child)
+        self.bits = np.concatenate([self.bits, splits["bits"]])
         children = _Front(
-            np.arange(first, first + len(made["open"]), dtype=np.int32), made["totals"], made["seed"], made["low"],
-            made["high"], made["used"], made["open"].astype(bool), self._means(made["totals"]),
+            np.arange(first, first + len(splits["open"]), dtype=np.int32), splits["totals"], splits["seed"],
+            splits["low"], splits["high"], splits["used"], splits["open"].astype(bool), self._means(splits["totals"]),
         )  # fmt: skip
         self._append(children)
         return children

@@ -51,14 +51,14 @@ def to_nested(trees: Trees, classes: Sequence[Any] = (), tree: int = 0) -> dict[
     2.0
     """
     one = trees[tree]
-    made: list[dict[str, Any]] = [{} for _ in range(one.n_nodes)]
-    for node, out in enumerate(made):
+    nodes: list[dict[str, Any]] = [{} for _ in range(one.n_nodes)]
+    for node, out in enumerate(nodes):
         if one.test[node] == LEAF:
             out |= _leaf_dict(one.value[node], classes) | {"weight": float(one.weight[node])}
         else:
             first = int(one.child[node])
-            out |= _test_dict(one, node, made[first : first + int(one.branches[node])])
-    return made[0]
+            out |= _test_dict(one, node, nodes[first : first + int(one.branches[node])])
+    return nodes[0]
 
 
 def _leaf_dict(value: Floats, classes: Sequence[Any]) -> dict[str, Any]:
@@ -121,7 +121,7 @@ class _Node:
 
 def labels_in(tree: Any) -> list[Any]:
     """Class labels in the leaves, sorted; a shared or cyclic part is looked at once."""
-    found: dict[str, Any] = {}
+    label_by_key: dict[str, Any] = {}
     seen: set[int] = set()
     stack = list(tree) if _is_list(tree) else [tree]
     while stack:
@@ -132,11 +132,11 @@ def labels_in(tree: Any) -> list[Any]:
         labels = [node["class"]] if "class" in node else []
         if isinstance(node.get("shares"), Mapping):
             labels += list(node["shares"])
-        found |= {level_key(v): v for v in labels if isinstance(v, (str, int, float, bool, np.generic))}
+        label_by_key |= {level_key(v): v for v in labels if isinstance(v, (str, int, float, bool, np.generic))}
         branches = node.get("branches")
         stack += [node.get("yes"), node.get("no"), node.get("missing")]
         stack += list(branches.values()) if isinstance(branches, Mapping) else []
-    values = list(found.values())
+    values = list(label_by_key.values())
     try:
         return sorted(values)
     except TypeError:
@@ -159,13 +159,13 @@ def from_nested(tree: Any, names: Sequence[str], kinds: Sequence[Kind], classes:
     """
     if _is_list(tree) and not tree:
         raise ValueError("tree by hand: a list of trees must hold at least one.")
-    given = list(tree) if _is_list(tree) else [tree]
+    nested_trees = list(tree) if _is_list(tree) else [tree]
     builder = _Builder(list(names), list(kinds), tuple(classes))
-    made = [builder.build(t, f"tree {i}" if _is_list(tree) else "") for i, t in enumerate(given)]
-    widths = {t.value.shape[1] for t in made}
+    built = [builder.build(t, f"tree {i}" if _is_list(tree) else "") for i, t in enumerate(nested_trees)]
+    widths = {t.value.shape[1] for t in built}
     if len(widths) > 1:
         raise ValueError(f"tree by hand: the trees answer with different numbers of values, {sorted(widths)}.")
-    return Trees.join(made)
+    return Trees.join(built)
 
 
 class _Builder:
@@ -194,18 +194,18 @@ class _Builder:
                 raise node.fail(f"the tree has more than {MOST_NODES:,} nodes")
         return self._arrays(rows, words)
 
-    def _enter(self, given: Any, place: str, above: _Node | None) -> _Node:
-        node = _Node(given, place, above, 0 if above is None else above.depth + 1)
-        if not isinstance(given, Mapping):
-            raise node.fail(f"a node is a dict; got {type(given).__name__} {given!r:.40}")
+    def _enter(self, nested: Any, place: str, above: _Node | None) -> _Node:
+        node = _Node(nested, place, above, 0 if above is None else above.depth + 1)
+        if not isinstance(nested, Mapping):
+            raise node.fail(f"a node is a dict; got {type(nested).__name__} {nested!r:.40}")
         ancestor = above
         while ancestor is not None:
-            if ancestor.given is given:
+            if ancestor.given is nested:
                 raise node.fail("the tree leads back to a node above, so it never ends")
             ancestor = ancestor.above
         if node.depth > DEEPEST:
             raise node.fail(f"the tree is deeper than {DEEPEST} tests")
-        strange = [k for k in given if k not in KEYS]
+        strange = [k for k in nested if k not in KEYS]
         if strange:
             raise node.fail(f"there is no entry {strange[0]!r} in a node; there are {', '.join(sorted(KEYS))}")
         return node
@@ -213,14 +213,14 @@ class _Builder:
     # ------------------------------------------------------------------------------------------------------- leaves
 
     def _leaf(self, node: _Node) -> dict[str, Any]:
-        given = node.given
-        tests = [k for k in (*TESTS, "column", "yes", "no", "missing") if k in given]
-        answers = [k for k in ANSWERS if k in given]
+        nested = node.given
+        tests = [k for k in (*TESTS, "column", "yes", "no", "missing") if k in nested]
+        answers = [k for k in ANSWERS if k in nested]
         if tests:
             raise node.fail(f"a node is a test or a leaf, but this one has both {tests[0]!r} and {answers[0]!r}")
         if len(answers) > 1:
             raise node.fail(f"a leaf answers once, but this one has {answers[0]!r} and {answers[1]!r}")
-        weight = _finite(given.get("weight", 1.0), node, "weight")
+        weight = _finite(nested.get("weight", 1.0), node, "weight")
         if weight < 0:
             raise node.fail(f"a weight is not negative; got {weight:g}")
         value = self._numbers(node) if answers[0] == "value" else self._shares(node)
@@ -232,8 +232,8 @@ class _Builder:
     def _numbers(self, node: _Node) -> list[float]:
         if self.classes:
             raise node.fail("a classifier answers with 'class' or 'shares', not with 'value'")
-        given = node.given["value"]
-        values = list(given) if isinstance(given, (list, tuple, np.ndarray)) else [given]
+        value = node.given["value"]
+        values = list(value) if isinstance(value, (list, tuple, np.ndarray)) else [value]
         if not values:
             raise node.fail("a leaf needs at least one value")
         return [_finite(v, node, "value") for v in values]
@@ -241,11 +241,13 @@ class _Builder:
     def _shares(self, node: _Node) -> list[float]:
         if not self.classes:
             raise node.fail("a regressor answers with 'value', not with classes")
-        given = node.given.get("shares", {node.given.get("class"): 1.0} if _hashable(node.given.get("class")) else None)
-        if not isinstance(given, Mapping) or not given:
+        shares = node.given.get(
+            "shares", {node.given.get("class"): 1.0} if _hashable(node.given.get("class")) else None
+        )
+        if not isinstance(shares, Mapping) or not shares:
             raise node.fail("shares is a dict from class to share")
         out = [0.0] * len(self.classes)
-        for label, share in given.items():
+        for label, share in shares.items():
             place = self.class_of.get(level_key(label))
             if place is None:
                 raise node.fail(f"{label!r} is not one of the classes {listed(self.classes, 8, quoted=True)}")
@@ -257,14 +259,14 @@ class _Builder:
     # -------------------------------------------------------------------------------------------------------- tests
 
     def _test(self, node: _Node, words: list[int]) -> tuple[dict[str, Any], list[_Node]]:
-        given = node.given
-        kinds_of_test = [k for k in TESTS if k in given]
-        if "column" not in given:
+        nested = node.given
+        kinds_of_test = [k for k in TESTS if k in nested]
+        if "column" not in nested:
             raise node.fail("a node needs 'column' and a test, or an answer ('class', 'shares' or 'value')")
         if len(kinds_of_test) != 1:
-            found = " and ".join(map(repr, kinds_of_test)) or "none of them"
-            raise node.fail(f"a test has one of 'threshold', 'levels' and 'branches'; this one has {found}")
-        name = given["column"]
+            present = " and ".join(map(repr, kinds_of_test)) or "none of them"
+            raise node.fail(f"a test has one of 'threshold', 'levels' and 'branches'; this one has {present}")
+        name = nested["column"]
         column = self.place_of.get(name) if _hashable(name) else None
         if column is None:
             raise node.fail(f"there is no column {name!r}; the columns are {listed(self.names, 8, quoted=True)}")
@@ -276,13 +278,13 @@ class _Builder:
         return row, self._missing(node, row, labels, below)
 
     def _branches(self, node: _Node, column: int, row: dict[str, Any]) -> tuple[list[str], list[_Node]]:
-        given, name = node.given["branches"], word(self.names[column])
+        branches, name = node.given["branches"], word(self.names[column])
         levels = self.codes[column]
         if self.kinds[column].name == "numeric":
             raise node.fail(f"{name!r} is numeric: test it with a 'threshold', not with a branch per level")
-        if not isinstance(given, Mapping):
+        if not isinstance(branches, Mapping):
             raise node.fail("branches is a dict from level to node")
-        of = {level_key(k): v for k, v in given.items()}
+        of = {level_key(k): v for k, v in branches.items()}
         strange = [k for k in of if k not in levels]
         if strange:
             raise node.fail(f"{strange[0]!r} is no level of {name!r}; its levels are {listed(levels, 8, quoted=True)}")
@@ -295,34 +297,34 @@ class _Builder:
         return list(levels), [self._enter(of[k], f"{name} = {word(k)}", node) for k in levels]
 
     def _sides(self, node: _Node, column: int, row: dict[str, Any], words: list[int]) -> tuple[list[str], list[_Node]]:
-        given, kind, name = node.given, self.kinds[column], word(self.names[column])
-        if "threshold" in given:
+        nested, kind, name = node.given, self.kinds[column], word(self.names[column])
+        if "threshold" in nested:
             row["test"] = THRESHOLD
             if kind.name == "nominal":
                 raise node.fail(f"{name!r} is nominal and has no order: test it with 'levels' or 'branches'")
             if kind.name == "numeric":
-                row["threshold"] = _finite(given["threshold"], node, "threshold")
-                said = number(row["threshold"])
+                row["threshold"] = _finite(nested["threshold"], node, "threshold")
+                bound = number(row["threshold"])
             else:
-                row["threshold"] = self._code(node, column, given["threshold"]) + 0.5
-                said = word(given["threshold"])
-            sides = (f"{name} <= {said}", f"{name} > {said}")
+                row["threshold"] = self._code(node, column, nested["threshold"]) + 0.5
+                bound = word(nested["threshold"])
+            sides = (f"{name} <= {bound}", f"{name} > {bound}")
         else:
             row["test"] = SUBSET
             if kind.name == "numeric":
                 raise node.fail(f"{name!r} is numeric: test it with a 'threshold'")
-            if not _is_list(given["levels"]):
+            if not _is_list(nested["levels"]):
                 raise node.fail("levels is a list of levels")
-            codes = {self._code(node, column, v) for v in given["levels"]}
+            codes = {self._code(node, column, v) for v in nested["levels"]}
             row["subset"] = len(words)
             words += [sum(1 << (c - w) for c in codes if w <= c < w + 64) for w in range(0, len(kind.levels), 64)]
-            said = ", ".join(word(v) for v in given["levels"][:3]) + (", ..." if len(given["levels"]) > 3 else "")
-            sides = (f"{name} in {{{said}}}", f"{name} not in {{{said}}}")
+            bound = ", ".join(word(v) for v in nested["levels"][:3]) + (", ..." if len(nested["levels"]) > 3 else "")
+            sides = (f"{name} in {{{bound}}}", f"{name} not in {{{bound}}}")
         below = []
         for side, place in zip(("yes", "no"), sides, strict=True):
-            if side not in given:
+            if side not in nested:
                 raise node.fail(f"the branch {side!r} is missing")
-            below.append(self._enter(given[side], place, node))
+            below.append(self._enter(nested[side], place, node))
         return ["yes", "no"], below
 
     def _code(self, node: _Node, column: int, level: Any) -> int:

@@ -73,14 +73,14 @@ class PathView:
         return self.ways[0].tests()
 
     def __str__(self) -> str:
-        said = word(self.answer) if not isinstance(self.answer, float) else number(self.answer)
-        head = said + (f" ({self.share:.0%})" if self.share == self.share else "")
+        answer = word(self.answer) if not isinstance(self.answer, float) else number(self.answer)
+        head = answer + (f" ({self.share:.0%})" if self.share == self.share else "")
         if self.n_trees == 1:
             return f"{head}\n{self.ways[0]}"
         lines = [head]
         if self.votes:
-            told = ", ".join(f"{word(c)} {v:.0%}" for c, v in self.votes.items())
-            lines.append(f"votes of {self.n_trees} trees: {told}")
+            votes = ", ".join(f"{word(c)} {v:.0%}" for c, v in self.votes.items())
+            lines.append(f"votes of {self.n_trees} trees: {votes}")
         for way in self.ways:
             lines.append(f"tree {way.tree}\n{way}")
         return "\n".join(lines)
@@ -97,10 +97,10 @@ def parents(trees: Trees) -> NDArray[np.intp]:
 
 def nodes_to(parent: NDArray[np.intp], leaf: int) -> list[int]:
     """Nodes from the root to a leaf."""
-    found = [leaf]
-    while parent[found[-1]] >= 0:
-        found.append(int(parent[found[-1]]))
-    return found[::-1]
+    path = [leaf]
+    while parent[path[-1]] >= 0:
+        path.append(int(parent[path[-1]]))
+    return path[::-1]
 
 
 def path_matrix(trees: Trees, leaves: Ints) -> Any:
@@ -128,9 +128,9 @@ def vote_frame(additive: Additive, leaves: Ints) -> pd.DataFrame:
     if additive.classes:
         return pd.DataFrame(_votes(additive, leaves), columns=list(additive.classes))
     answers = value[:, 0][leaves]
-    found = {"mean": answers.mean(axis=1), "sd": answers.std(axis=1)}
-    found |= {f"{q:.0%}": np.quantile(answers, q, axis=1) for q in QUANTILES}
-    return pd.DataFrame(found)
+    columns = {"mean": answers.mean(axis=1), "sd": answers.std(axis=1)}
+    columns |= {f"{q:.0%}": np.quantile(answers, q, axis=1) for q in QUANTILES}
+    return pd.DataFrame(columns)
 
 
 def _votes(additive: Additive, leaves: Ints) -> Floats:
@@ -158,8 +158,8 @@ def path_views(additive: Additive, voice: Voice, table: Table, leaves: Ints, top
         chosen = _chosen(additive, leaves[i], winner, parent, top)
         ways = tuple(Way(int(t), _stops(trees, voice, nodes_to(parent, int(leaves[i, t])))) for t in chosen)
         if additive.classes:
-            told = dict(zip(additive.classes, votes[i].tolist(), strict=True)) if votes is not None else {}
-            views.append(PathView(additive.classes[winner], float(answer[winner]), told, ways, trees.n_trees))
+            shares = dict(zip(additive.classes, votes[i].tolist(), strict=True)) if votes is not None else {}
+            views.append(PathView(additive.classes[winner], float(answer[winner]), shares, ways, trees.n_trees))
         else:
             told_number = float(answer[0]) if len(answer) == 1 else answer.tolist()
             views.append(PathView(told_number, float("nan"), {}, ways, trees.n_trees))
@@ -169,14 +169,14 @@ def path_views(additive: Additive, voice: Voice, table: Table, leaves: Ints, top
 def _stops(trees: Trees, voice: Voice, nodes: list[int]) -> tuple[Stop, ...]:
     words, reached = ["all rows"], dict[int, float]()
     for above, node in itertools.pairwise(nodes):
-        asked, reached = still_missing(reached, branch_condition(trees, above, node - int(trees.child[above])))
-        words.append(voice.condition(asked))
+        condition, reached = still_missing(reached, branch_condition(trees, above, node - int(trees.child[above])))
+        words.append(voice.condition(condition))
     return tuple(
         Stop(
-            said, float(trees.weight[node]), voice.answer(trees.value[node]),
+            phrase, float(trees.weight[node]), voice.answer(trees.value[node]),
             float(trees.value[node].max()) if voice.classes else float("nan"),
         )
-        for said, node in zip(words, nodes, strict=True)
+        for phrase, node in zip(words, nodes, strict=True)
     )  # fmt: skip
 
 
@@ -192,9 +192,9 @@ def _chosen(additive: Additive, leaves: Ints, winner: int, parent: NDArray[np.in
     agreeing = list(range(trees.n_trees))
     if additive.shows_classes:
         agreeing = [t for t in agreeing if int(trees.value[leaves[t]].argmax()) == winner] or agreeing
-    asked = [_turns(trees, nodes_to(parent, int(leaves[t]))) for t in agreeing]
-    common = Counter(turn for turns in asked for turn in turns)
-    typical = [sum(common[turn] for turn in turns) / max(len(turns), 1) for turns in asked]
+    paths = [_turns(trees, nodes_to(parent, int(leaves[t]))) for t in agreeing]
+    common = Counter(turn for turns in paths for turn in turns)
+    typical = [sum(common[turn] for turn in turns) / max(len(turns), 1) for turns in paths]
     order = np.argsort(-np.array(typical), kind="stable")[:top]
     return [agreeing[i] for i in order]
 

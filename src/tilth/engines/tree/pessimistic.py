@@ -113,8 +113,8 @@ def _in_thresholds(tree: Trees, table: Table) -> tuple[NDArray[Any], NDArray[np.
     edges, cut = [], np.zeros(tree.n_nodes, dtype=np.int32)
     for j in range(n_numeric):
         tests = np.flatnonzero(asks & (tree.column == j))
-        asked, cut[tests] = np.unique(tree.threshold[tests], return_inverse=True)
-        edges.append(asked)
+        edge_values, cut[tests] = np.unique(tree.threshold[tests], return_inverse=True)
+        edges.append(edge_values)
     coded = asks & (tree.column >= n_numeric)
     cut[coded] = np.clip(np.floor(tree.threshold[coded]), -1, MOST_BINS)
     bins = Bins(tree.names, tree.kinds, edges)

@@ -94,11 +94,11 @@ def cost_complexity_path(trees: Trees) -> PruningPath:
     cheapest = [(price(i), i) for i in np.flatnonzero(~is_leaf).tolist()]
     heapq.heapify(cheapest)
     while cheapest:
-        asked, node = heapq.heappop(cheapest)
+        noted, node = heapq.heappop(cheapest)
         if closed_at[node] < _NEVER:
             continue
         alpha = price(node)
-        if alpha > asked:  # it rose since it was noted; prices never fall
+        if alpha > noted:  # it rose since it was noted; prices never fall
             heapq.heappush(cheapest, (alpha, node))
             continue
         alphas.append(max(alpha, 0.0))

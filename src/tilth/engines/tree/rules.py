@@ -86,14 +86,14 @@ def branch_condition(trees: Trees, node: int, branch: int) -> Condition:
     return Condition(column, codes=frozenset(branch_codes(trees, node)[branch]), missing=share)
 
 
-def still_missing(reached: dict[int, float], asked: Condition) -> tuple[Condition, dict[int, float]]:
+def still_missing(reached: dict[int, float], condition: Condition) -> tuple[Condition, dict[int, float]]:
     """A condition below others: a missing value passes it only in so far as it came there at all.
 
     ``reached`` is the share with which a missing value of each column comes to the test; the second value is the same
     for the next test.
     """
-    share = asked.missing * reached.get(asked.column, 1.0)
-    return replace(asked, missing=share), reached | {asked.column: share}
+    share = condition.missing * reached.get(condition.column, 1.0)
+    return replace(condition, missing=share), reached | {condition.column: share}
 
 
 def branch_codes(trees: Trees, node: int) -> list[list[int]]:
@@ -130,35 +130,35 @@ class Voice:
     target: str = ""
     gone: frozenset[str] = frozenset()
 
-    def condition(self, asked: Condition) -> str:
+    def condition(self, condition: Condition) -> str:
         """A condition in words: ``2.5 < age <= 7``, ``colour = red``, ``size > small``."""
-        name, kind = word(self.names[asked.column]), self.kinds[asked.column]
-        if not asked.takes_values:
+        name, kind = word(self.names[condition.column]), self.kinds[condition.column]
+        if not condition.takes_values:
             return f"{name} missing"
-        if asked.codes is None:
-            said = _interval(name, asked.low, asked.high)
+        if condition.codes is None:
+            text = _interval(name, condition.low, condition.high)
         elif kind.name == "ordinal":
-            said = _range(name, sorted(asked.codes), kind)
+            text = _range(name, sorted(condition.codes), kind)
         else:
-            said = _set(name, sorted(asked.codes), kind)
-        return f"{said} (or missing)" if asked.missing > 0 and self.names[asked.column] in self.gone else said
+            text = _set(name, sorted(condition.codes), kind)
+        return f"{text} (or missing)" if condition.missing > 0 and self.names[condition.column] in self.gone else text
 
     def question(self, trees: Trees, node: int) -> str:
         """The test of a node in words, as a question when it has yes and no for an answer."""
         if trees.test[node] == MULTIWAY:
             return f"{word(self.names[trees.column[node]])}?"
-        asked = branch_condition(trees, node, 0)
-        return self.condition(replace(asked, missing=0.0)) + "?"
+        condition = branch_condition(trees, node, 0)
+        return self.condition(replace(condition, missing=0.0)) + "?"
 
-    def branch(self, trees: Trees, node: int, branch: int, asked: Condition) -> str:
-        """The answer that leads into a branch: yes, no, a level, missing; ``asked`` is its condition."""
+    def branch(self, trees: Trees, node: int, branch: int, condition: Condition) -> str:
+        """The answer that leads into a branch: yes, no, a level, missing; ``condition`` is its condition."""
         if trees.test[node] != MULTIWAY:
             label = ("yes", "no", "missing")[branch]
         else:
             levels = trees.kinds[trees.column[node]].levels
             label = word(levels[branch]) if branch < len(levels) else "missing"
-        told = self.names[asked.column] in self.gone and asked.missing > 0 and label != "missing"
-        return f"{label}, missing" if told else label
+        with_missing = self.names[condition.column] in self.gone and condition.missing > 0 and label != "missing"
+        return f"{label}, missing" if with_missing else label
 
     def answer(self, value: Floats) -> str:
         """The answer of a node: its class, or its number(s)."""
@@ -175,8 +175,8 @@ class Voice:
 
 def word(value: Any) -> str:
     """A name or level on one line: control characters are spelled out, an empty one is shown as such."""
-    said = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
-    return said or "''"
+    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
+    return text or "''"
 
 
 def number(value: float) -> str:
@@ -269,7 +269,7 @@ class RuleSet:
         """One line per rule: conditions, answer, training weight, and for classes the share that is right."""
         import pandas as pd
 
-        found = pd.DataFrame(
+        table = pd.DataFrame(
             {
                 "rule": [r.words(self.voice) for r in self.rules],
                 "answer": [self._answer(r) for r in self.rules],
@@ -278,8 +278,8 @@ class RuleSet:
             }
         )
         if self.voice.classes:
-            found["right"] = [float(r.value.max()) for r in self.rules]
-        return found
+            table["right"] = [float(r.value.max()) for r in self.rules]
+        return table
 
     def _answer(self, rule: Rule) -> Any:
         if self.voice.classes:
@@ -305,29 +305,29 @@ class RuleSet:
         weight = sum(r.weight for r in ways)
         right = sum(r.weight * float(r.value[place]) for r in ways)
         end = f" -> {word(self.voice.classes[place])} ({number(right)} of {number(weight)})"
-        said = [f"({r.words(self.voice)})" for r in ways]
-        line = " or ".join(said) + end
-        return line if len(line) <= 120 else "\nor ".join(said) + end
+        clauses = [f"({r.words(self.voice)})" for r in ways]
+        line = " or ".join(clauses) + end
+        return line if len(line) <= 120 else "\nor ".join(clauses) + end
 
 
 def rule_set(trees: Trees, voice: Voice, tree: int = 0) -> RuleSet:
     """The rules of one tree. Ways that differ only below the point where the class is settled are one rule."""
     one = trees[tree]
     settled, value, weight = _settled(one, bool(voice.classes))
-    found = RuleSet(voice)
+    rules = RuleSet(voice)
     stack: list[tuple[int, dict[int, Condition]]] = [(0, {})]
     while stack:
         node, met = stack.pop()
         if one.test[node] == LEAF or settled[node]:
-            found.rules.append(Rule(tuple(met.values()), value[node], float(weight[node])))
+            rules.rules.append(Rule(tuple(met.values()), value[node], float(weight[node])))
             continue
         for branch in reversed(range(int(one.branches[node]))):
-            asked = branch_condition(one, node, branch)
-            before = met.get(asked.column)
-            asked = asked if before is None else before & asked
-            if asked.is_possible:
-                stack.append((int(one.child[node]) + branch, met | {asked.column: asked}))
-    return found
+            condition = branch_condition(one, node, branch)
+            before = met.get(condition.column)
+            condition = condition if before is None else before & condition
+            if condition.is_possible:
+                stack.append((int(one.child[node]) + branch, met | {condition.column: condition}))
+    return rules
 
 
 def _settled(trees: Trees, is_class: bool) -> tuple[NDArray[np.bool_], Floats, Floats]:

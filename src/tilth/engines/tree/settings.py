@@ -38,23 +38,23 @@ def growth_of(model: Any, table: Table, weight: float, monotone: tuple[int, ...]
     )
 
 
-def signs_of(given: Any, table: Table, owner: str) -> tuple[int, ...]:
+def signs_of(value: Any, table: Table, owner: str) -> tuple[int, ...]:
     """Monotone directions (-1, 0, 1) in the order of the engine, from names or from the order of the table."""
     names = table.names
-    if hasattr(given, "items"):
-        strangers = [name for name in given if name not in names]
+    if hasattr(value, "items"):
+        strangers = [name for name in value if name not in names]
         if strangers:
             raise ValueError(
                 f"{owner}: monotonic_cst names {strangers[0]!r}, which is none of the columns {names[:12]}."
             )
-        by_name = {name: given.get(name, 0) for name in names}
+        by_name = {name: value.get(name, 0) for name in names}
     else:
-        if len(given) != len(names):
+        if len(value) != len(names):
             raise ValueError(
-                f"{owner}: monotonic_cst needs a direction for each of the {len(names)} columns; got {len(given)}. "
+                f"{owner}: monotonic_cst needs a direction for each of the {len(names)} columns; got {len(value)}. "
                 "A dict from names to directions is easier to keep right."
             )
-        by_name = dict(zip(names, given, strict=True))
+        by_name = dict(zip(names, value, strict=True))
     for column in table.columns:
         sign = by_name[column.name]
         if sign not in (-1, 0, 1):

@@ -54,14 +54,14 @@ def _cases(trees: Trees, node: int) -> list[tuple[int, tuple[str, float] | list[
 def _ways(trees: Trees, node: int) -> list[tuple[tuple[str, float] | list[int], float]]:
     """For each branch of a test its condition (empty when no value takes it) and the share of a missing value."""
     goes, count = int(trees.missing[node]), int(trees.branches[node])
-    asked: list[Any]
+    conditions: list[Any]
     if trees.kinds[trees.column[node]].name == "numeric":
         edge = float(trees.threshold[node])
-        asked = [("<=", edge), (">", edge), []][:count]
+        conditions = [("<=", edge), (">", edge), []][:count]
     else:
-        asked = list(branch_codes(trees, node))
+        conditions = list(branch_codes(trees, node))
     shares = branch_shares(trees, node) if goes == SHARED else [float(b == goes) for b in range(count)]
-    return [(a, float(share)) for a, share in zip(asked, shares, strict=True)]
+    return [(a, float(share)) for a, share in zip(conditions, shares, strict=True)]
 
 
 def _amounts(additive: Additive, tree: int, one: Trees, node: int) -> list[tuple[int, float]]:
@@ -119,13 +119,13 @@ class _Blocks:
         one = self.additive.trees[t]
         if ((one.missing == SHARED) & (one.test != LEAF)).any():
             return self.function(f"tree_{t}", self._weighed(t, one))
-        made: list[list[str]] = []
+        functions: list[list[str]] = []
         waiting = [0]
         while waiting:
             node = waiting.pop()
             body = self._nested(t, one, node, 0, waiting)
-            made.append(self.function(f"tree_{t}" + (f"_{node}" if node else ""), body))
-        return [line for block in reversed(made) for line in block]
+            functions.append(self.function(f"tree_{t}" + (f"_{node}" if node else ""), body))
+        return [line for block in reversed(functions) for line in block]
 
     def _nested(self, t: int, one: Trees, node: int, depth: int, waiting: list[int]) -> list[str]:
         if one.test[node] == LEAF:
@@ -144,8 +144,8 @@ class _Blocks:
             if one.test[node] == LEAF:
                 lines += [self.add(i, f"w{node} * {self.number(v)}") for i, v in _amounts(self.additive, t, one, node)]
                 continue
-            for b, (asked, left) in enumerate(_ways(one, node)):
-                passed = [(asked, self.number(1.0))] if asked else []
+            for b, (condition, left) in enumerate(_ways(one, node)):
+                passed = [(condition, self.number(1.0))] if condition else []
                 chosen = self.pick(int(one.column[node]), [*passed, (None, self.number(0.0))], self.number(left))
                 lines.append(self.local(int(one.child[node]) + b, f"w{node} * ({chosen})"))
         return lines
@@ -158,20 +158,20 @@ class _Python(_Blocks):
     def function(self, name: str, body: list[str]) -> list[str]:
         return [f"def _{name}(x, score):", *("    " + line for line in body or ["pass"]), "", ""]
 
-    def _condition(self, column: int, asked: Any) -> str:
+    def _condition(self, column: int, condition: Any) -> str:
         x = f"x[{self.place[column]}]"
-        if asked is None:
+        if condition is None:
             return f"{x} == {x}" if self.additive.trees.kinds[column].name == "numeric" else f"{x} >= 0"
-        if isinstance(asked, tuple):
-            return f"{x} {asked[0]} {self.number(asked[1])}"
-        return f"{x} == {asked[0]}" if len(asked) == 1 else f"{x} in {{{', '.join(map(str, asked))}}}"
+        if isinstance(condition, tuple):
+            return f"{x} {condition[0]} {self.number(condition[1])}"
+        return f"{x} == {condition[0]}" if len(condition) == 1 else f"{x} in {{{', '.join(map(str, condition))}}}"
 
     def choose(self, column: int, cases: list[tuple[Any, list[str]]]) -> list[str]:
         lines: list[str] = []
-        for i, (asked, body) in enumerate(cases):
-            if asked is None and not i:
+        for i, (condition, body) in enumerate(cases):
+            if condition is None and not i:
                 return body
-            head = "else:" if asked is None else f"{'el' if i else ''}if {self._condition(column, asked)}:"
+            head = "else:" if condition is None else f"{'el' if i else ''}if {self._condition(column, condition)}:"
             lines += [head, *("    " + line for line in body or ["pass"])]
         return lines
 
@@ -279,27 +279,27 @@ class _C(_Blocks):
         lines = [f"static void {name}(const double *x, double *score) {{", "    (void)x, (void)score;"]
         return [*lines, *("    " + line for line in body), "}", ""]
 
-    def _condition(self, column: int, asked: Any) -> str:
+    def _condition(self, column: int, condition: Any) -> str:
         x = f"x[{self.place[column]}]"
-        if asked is None:
+        if condition is None:
             size = len(self.additive.trees.kinds[column].levels)
             return f"code({x}) >= 0 && code({x}) < {size}" if size else f"{x} == {x}"
-        if isinstance(asked, tuple):
-            return f"{x} {asked[0]} {self.number(asked[1])}"
-        return " || ".join(f"code({x}) == {c}" for c in asked)
+        if isinstance(condition, tuple):
+            return f"{x} {condition[0]} {self.number(condition[1])}"
+        return " || ".join(f"code({x}) == {c}" for c in condition)
 
     def choose(self, column: int, cases: list[tuple[Any, list[str]]]) -> list[str]:
         if len(cases) == 1:
             return cases[0][1]
         lines: list[str] = []
         if self.additive.trees.kinds[column].name == "numeric":
-            for i, (asked, body) in enumerate(cases):
-                test = "" if asked is None else f"if ({self._condition(column, asked)}) "
+            for i, (condition, body) in enumerate(cases):
+                test = "" if condition is None else f"if ({self._condition(column, condition)}) "
                 lines += [f"{'} else ' if i else ''}{test}{{", *("    " + line for line in body)]
             return [*lines, "}"]
         lines.append(f"switch (code(x[{self.place[column]}])) {{")
-        for asked, body in cases:
-            lines.append(" ".join(["default:"] if asked is None else [f"case {c}:" for c in asked]))
+        for condition, body in cases:
+            lines.append(" ".join(["default:"] if condition is None else [f"case {c}:" for c in condition]))
             lines += [*("    " + line for line in body), "    break;"]
         return [*lines, "}"]
 
@@ -323,8 +323,8 @@ class _C(_Blocks):
             codes = ", ".join(f"{c} = {_comment(str(v))}" for c, v in enumerate(kind.levels))
             out.append(f"   x[{i}]  {_comment(trees.names[j])}: " + (codes or "a number"))
         if additive.classes:
-            told = ", ".join(f"{i} = {_comment(str(c))}" for i, c in enumerate(additive.classes))
-            out += ["", f"   predict() gives the place of the class: {told}"]
+            places = ", ".join(f"{i} = {_comment(str(c))}" for i, c in enumerate(additive.classes))
+            out += ["", f"   predict() gives the place of the class: {places}"]
         k = len(additive.classes)
         out += ["*/", "#include <math.h>", "", "static inline int code(double v) {"]
         out += ["    return v >= 0.0 && v < 2147483647.0 ? (int)v : -1;", "}", ""]
@@ -429,8 +429,8 @@ class _Sql:
         if not additive.classes:
             many = len(sums) > 1
             sums = [f"EXP({s})" for s in sums] if additive.link == "exp" else sums
-            made = [f"{s} AS {self._free('prediction' + (f'_{i}' if many else ''))}" for i, s in enumerate(sums)]
-            return "\n".join([*head, f"SELECT t.*, {', '.join(made)}", f"FROM {source} AS t"]) + "\n"
+            outputs = [f"{s} AS {self._free('prediction' + (f'_{i}' if many else ''))}" for i, s in enumerate(sums)]
+            return "\n".join([*head, f"SELECT t.*, {', '.join(outputs)}", f"FROM {source} AS t"]) + "\n"
         scored = [self._free(f"score_{i}") for i in range(len(sums))]
         inner = ",\n".join(f"{s} AS {name}" for s, name in zip(sums, scored, strict=True))
         lines = [*head, f"SELECT s.*, {self._choice(scored)} AS {self._free('prediction')}", "FROM ("]
@@ -469,29 +469,29 @@ class _Sql:
             return total if len(parts) == 1 else f"({total})"
         return f"({start!r} + {factor!r} * ({total}))"
 
-    def _condition(self, column: int, asked: Any) -> str:
+    def _condition(self, column: int, condition: Any) -> str:
         name = f"t.{self.names[column]}"
-        if asked is None:
+        if condition is None:
             return f"{name} IN ({', '.join(self.levels[column])})" if self.levels[column] else f"{name} IS NOT NULL"
-        if isinstance(asked, tuple):
-            return f"{name} {asked[0]} {asked[1]!r}"
-        said = [self.levels[column][c] for c in asked]
-        return f"{name} = {said[0]}" if len(said) == 1 else f"{name} IN ({', '.join(said)})"
+        if isinstance(condition, tuple):
+            return f"{name} {condition[0]} {condition[1]!r}"
+        levels = [self.levels[column][c] for c in condition]
+        return f"{name} = {levels[0]}" if len(levels) == 1 else f"{name} IN ({', '.join(levels)})"
 
     def _case(self, one: Trees, leaf: Callable[[int], str]) -> str:
         """One tree as nested CASE expressions, made from the leaves up; deep parts are flat lists of ways."""
-        made: dict[int, str] = {}
+        texts: dict[int, str] = {}
         depth = node_depths(one)
         for node in reversed(np.flatnonzero(depth <= NESTED_CASES).tolist()):
             if one.test[node] == LEAF:
-                made[node] = leaf(node)
+                texts[node] = leaf(node)
             elif depth[node] == NESTED_CASES:
-                made[node] = _case_text(self._flat(one, node, leaf), NESTED_CASES + 1)
+                texts[node] = _case_text(self._flat(one, node, leaf), NESTED_CASES + 1)
             else:
                 first, column = int(one.child[node]), int(one.column[node])
-                cases = [(self._condition(column, c) if c else "", made[first + b]) for b, c in _cases(one, node)]
-                made[node] = _case_text(cases, int(depth[node]) + 1)
-        return made[0]
+                cases = [(self._condition(column, c) if c else "", texts[first + b]) for b, c in _cases(one, node)]
+                texts[node] = _case_text(cases, int(depth[node]) + 1)
+        return texts[0]
 
     def _flat(self, one: Trees, root: int, leaf: Callable[[int], str]) -> list[tuple[str, str]]:
         """All ways below a node, in an order in which the first that fits is the right one."""
@@ -517,8 +517,8 @@ class _Sql:
                 continue
             column = int(one.column[node])
             known = f"WHEN {self._condition(column, None)} THEN 0.0"
-            for b, (asked, left) in enumerate(_ways(one, node)):
-                own = f"WHEN {self._condition(column, asked)} THEN 1.0 " if asked else ""
+            for b, (condition, left) in enumerate(_ways(one, node)):
+                own = f"WHEN {self._condition(column, condition)} THEN 1.0 " if condition else ""
                 factor[int(one.child[node]) + b] = f"{factor[node]}CASE {own}{known} ELSE {left!r} END * "
         return "(" + "\n  + ".join(leaves) + ")"
 
@@ -528,7 +528,7 @@ def _case_text(cases: list[tuple[str, str]], depth: int) -> str:
     if len({then for _, then in cases}) == 1:
         return cases[0][1]
     indent = "\n" + "  " * depth
-    whens = [f"{indent}WHEN {asked} THEN {then}" for asked, then in cases[:-1]]
+    whens = [f"{indent}WHEN {condition} THEN {then}" for condition, then in cases[:-1]]
     return f"CASE{''.join(whens)}{indent}ELSE {cases[-1][1]} END"
 
 

@@ -64,10 +64,10 @@ def stability(
         drawn = np.bincount(rng.integers(0, n, n), minlength=n).astype(np.float64)
         again = clone(model).fit(X, y, sample_weight=drawn if weight is None else drawn * weight)
         predictions.append(np.asarray(again.predict(X)))
-        found = getattr(again, "trees_", None)
-        if isinstance(found, Trees) and found.n_trees == 1:
-            roots.append(_first_column(found))
-            structures.append(_structure(found))
+        trees = getattr(again, "trees_", None)
+        if isinstance(trees, Trees) and trees.n_trees == 1:
+            roots.append(_first_column(trees))
+            structures.append(_structure(trees))
     score = _agreement(predictions, is_class=hasattr(whole, "classes_"))
     if not roots:
         return Stability(score, n_resamples, {}, None, None)

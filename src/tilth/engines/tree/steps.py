@@ -16,9 +16,9 @@ _BLOCK = 4_000_000
 
 def thresholds_of(trees: Trees, column: int) -> Floats:
     """The distinct thresholds at which a column is asked, ascending."""
-    asked = (trees.test == THRESHOLD) & (trees.column == column)
-    found = np.unique(trees.threshold[asked])
-    return found[found < np.finfo(np.float64).max]
+    tests = (trees.test == THRESHOLD) & (trees.column == column)
+    thresholds = np.unique(trees.threshold[tests])
+    return thresholds[thresholds < np.finfo(np.float64).max]
 
 
 def answers_at(trees: Trees, column: int, x: Floats) -> Floats:

@@ -50,8 +50,8 @@ def text_tree(trees: Trees, voice: Voice, max_depth: int | None = None, tree: in
         if is_cut and depth >= 0:
             continue
         for branch in reversed(range(int(one.branches[node]))):
-            asked, after = still_missing(reached, branch_condition(one, node, branch))
-            stack.append((int(one.child[node]) + branch, depth + 1, voice.condition(asked), after))
+            condition, after = still_missing(reached, branch_condition(one, node, branch))
+            stack.append((int(one.child[node]) + branch, depth + 1, voice.condition(condition), after))
     return "\n".join(lines)
 
 
@@ -59,14 +59,14 @@ def boxes(trees: Trees, voice: Voice, max_depth: int | None = None, tree: int = 
     """The nodes of one tree as boxes to draw, parents first; deeper ones than ``max_depth`` are left out."""
     one = trees[tree]
     depth = node_depths(one)
-    made: list[Box] = []
+    drawn: list[Box] = []
     stack: list[tuple[int, int, str, dict[int, float]]] = [(0, -1, "", {})]
     while stack:
         node, parent, label, reached = stack.pop()
         is_test = bool(one.test[node] != LEAF)
         is_cut = is_test and max_depth is not None and bool(depth[node] >= max_depth)
         value = one.value[node]
-        made.append(
+        drawn.append(
             Box(
                 parent,
                 label,
@@ -78,12 +78,12 @@ def boxes(trees: Trees, voice: Voice, max_depth: int | None = None, tree: int = 
                 is_cut,
             )
         )
-        here = len(made) - 1
+        here = len(drawn) - 1
         if is_test and not is_cut:
             for branch in reversed(range(int(one.branches[node]))):
-                asked, after = still_missing(reached, branch_condition(one, node, branch))
-                stack.append((int(one.child[node]) + branch, here, voice.branch(one, node, branch, asked), after))
-    return made
+                condition, after = still_missing(reached, branch_condition(one, node, branch))
+                stack.append((int(one.child[node]) + branch, here, voice.branch(one, node, branch, condition), after))
+    return drawn
 
 
 def dot_tree(trees: Trees, voice: Voice, max_depth: int | None = None, tree: int = 0) -> str:
@@ -106,9 +106,9 @@ def dot_tree(trees: Trees, voice: Voice, max_depth: int | None = None, tree: int
     return "\n".join([*lines, "}"])
 
 
-def _dot(said: str) -> str:
+def _dot(text: str) -> str:
     """Text inside a quoted string of the DOT language."""
-    return said.replace("\\", "\\\\").replace('"', '\\"')
+    return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def json_trees(additive: Additive, owner: str) -> dict[str, Any]:

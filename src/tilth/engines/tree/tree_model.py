@@ -72,8 +72,8 @@ class TreeModel(OnTables):
         self.trees_ = trees.validate()
 
     def _classes(self) -> tuple[Any, ...]:
-        found = getattr(self, "classes_", None)
-        return () if found is None else tuple(found.tolist())
+        classes = getattr(self, "classes_", None)
+        return () if classes is None else tuple(classes.tolist())
 
     @property
     def _is_ensemble(self) -> bool:
@@ -208,11 +208,11 @@ class TreeModel(OnTables):
         additive = self._additive()
         values, base = additive.contributions(self._converted(typed))
         # An anomaly detector is no predictor of a target, but is explained alike.
-        made = self._explanation(typed, self.trees_.names, values, base)
-        made.scale = "answer" if additive.link == "identity" else "log"
+        explanation = self._explanation(typed, self.trees_.names, values, base)
+        explanation.scale = "answer" if additive.link == "identity" else "log"
         if not additive.classes and len(base) > 1:
-            made.classes = [f"output {i}" for i in range(len(base))]
-        return made
+            explanation.classes = [f"output {i}" for i in range(len(base))]
+        return explanation
 
     # ----------------------------------------------------------------------------------------------------- importance
 
@@ -307,8 +307,8 @@ class TreeModel(OnTables):
         names, kinds = model._columns_by_hand(X)
         labels: tuple[Any, ...] = ()
         if issubclass(cls, Classifier):
-            given = nested.labels_in(tree) if classes is None else list(classes)
-            cast(Any, model).classes_ = np.array(given, dtype=object if _mixed(given) else None)
+            class_labels = nested.labels_in(tree) if classes is None else list(classes)
+            cast(Any, model).classes_ = np.array(class_labels, dtype=object if _mixed(class_labels) else None)
             labels = model._classes()
         model._set_trees(nested.from_nested(tree, names, kinds, labels))
         model._by_hand()
@@ -331,13 +331,13 @@ class TreeModel(OnTables):
                     f"{owner}: columns would be converted first, which needs rows to learn from; give a table "
                     f"instead of a schema.\n{planned}"
                 )
-            found = [(n, c.kind) for c in X.features for n in c.typed_names]
-            self.plan_ = Plan(X, owner=owner, outputs=[n for n, _ in found])
+            columns = [(n, c.kind) for c in X.features for n in c.typed_names]
+            self.plan_ = Plan(X, owner=owner, outputs=[n for n, _ in columns])
         else:
             table = self._begin(read(X), None, None)
-            found = [(c.name, c.kind) for c in table.columns]
-        found.sort(key=lambda pair: pair[1].name != "numeric")
-        return [n for n, _ in found], [k for _, k in found]
+            columns = [(c.name, c.kind) for c in table.columns]
+        columns.sort(key=lambda pair: pair[1].name != "numeric")
+        return [n for n, _ in columns], [k for _, k in columns]
 
     # ------------------------------------------------------------------------------------------- reports and pictures
 
@@ -366,9 +366,9 @@ class TreeModel(OnTables):
         """Bars of :meth:`importance`; gives a matplotlib Figure."""
         from tilth.plot.trees import importance_bars
 
-        found = self.importance(method, X, y)
-        measure = found.columns[1]
-        return importance_bars(found["column"].tolist(), found[measure].to_numpy(), measure)
+        importances = self.importance(method, X, y)
+        measure = importances.columns[1]
+        return importance_bars(importances["column"].tolist(), importances[measure].to_numpy(), measure)
 
 
 def _ends(one: Trees, depth: NDArray[np.int32], max_depth: int) -> int:

@@ -277,8 +277,8 @@ def _check_nodes(trees: Trees, start: NDArray[np.int64]) -> None:
         raise ValueError("the trees hold a node that is neither leaf nor test")
     inner = np.flatnonzero(~leaf)
     tree_of = np.searchsorted(start, inner, side="right")
-    asked, test = columns[inner], all_tests[inner]
-    if (asked < 0).any() or (asked >= len(trees.names)).any():
+    column, test = columns[inner], all_tests[inner]
+    if (column < 0).any() or (column >= len(trees.names)).any():
         raise ValueError("the trees ask a column that is not there")
     first, count = child[inner] - begin, branches[inner]
     last = first + count
@@ -299,13 +299,13 @@ def _check_nodes(trees: Trees, start: NDArray[np.int64]) -> None:
     binary = test != MULTIWAY
     if (~np.isin(count[binary], (2, 3))).any():
         raise ValueError("the trees hold a binary test with another number of branches than two or three")
-    extra = count - sizes[asked]
-    if ((test == MULTIWAY) & ((sizes[asked] < 0) | ~np.isin(extra, (0, 1)))).any():
+    extra = count - sizes[column]
+    if ((test == MULTIWAY) & ((sizes[column] < 0) | ~np.isin(extra, (0, 1)))).any():
         raise ValueError("the trees hold a multiway test that does not fit the levels of its column")
     if not np.isfinite(trees.threshold[begin:end][inner][test == THRESHOLD]).all():
         raise ValueError("the trees hold a threshold that is not a finite number")
     place = trees.subset[begin:end][inner]
-    wrong = (sizes[asked] < 0) | (place < 0) | (place + (sizes[asked] + 63) // 64 > len(trees.bits))
+    wrong = (sizes[column] < 0) | (place < 0) | (place + (sizes[column] + 63) // 64 > len(trees.bits))
     if ((test == SUBSET) & wrong).any():
         raise ValueError("the trees hold a level set that does not fit its column")
     weight = trees.weight[begin:end]

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from tilth import _core
 from tilth.base import Accepts, Assumption, Card, Complexity, Detector, Explanation, Recipe, Section, Traits
+from tilth.base.seeds import seed_param
 from tilth.data.table import Table
 from tilth.engines.tree.isolate import copies_of, grow_isolation
 from tilth.engines.tree.sizes import part_of, tree_seeds
 from tilth.engines.tree.tree_model import TreeModel
-from tilth.params import declared, param
+from tilth.params import declared, inert, param
 from tilth.parts.cuts import Cut, Fixed
 
 Floats = NDArray[np.float64]
@@ -56,7 +57,9 @@ class IsolationForest(TreeModel, Detector):
     learned: ClassVar[dict[str, str]] = {**Detector.learned, "trees_": "value", "max_samples_": "int[]"}
     usual_cut: ClassVar[Cut] = Fixed(at=0.5)
 
-    n_estimators: int = param(100, low=1, doc="Number of trees.", tune=(50, 500))
+    n_jobs: Any = inert(None, "tilth.set_threads limits the threads of all models")
+    verbose: Any = inert(0, "tilth.progress shows how far a long fit is")
+    n_estimators: int = param(100, low=1, positional=True, doc="Number of trees.", tune=(50, 500))
     max_samples: Any = param(
         "auto", options=("auto",), also=(int, float), doc="Rows per tree: a number, a share, or auto for 256 at most."
     )
@@ -64,7 +67,7 @@ class IsolationForest(TreeModel, Detector):
     max_depth: int | None = param(
         None, low=1, high=1000, doc="Depth at which growth ends; None is ceil(log2 of the rows per tree)."
     )
-    random_state: Any = param(0, doc="Seed of all random choices; None takes a new one each time.")
+    random_state: Any = seed_param()
 
     def recipe(self) -> Recipe:
         """Random cuts; nothing is optimised."""

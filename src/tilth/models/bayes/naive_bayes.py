@@ -331,6 +331,21 @@ class GaussianNB(NaiveBayes):
     alpha: ClassVar[float] = 1.0  # type: ignore[misc]
     contest: ClassVar[Any] = "the naive Bayes of the contest takes all kinds of columns"
 
+    @property
+    def theta_(self) -> Floats:
+        """Means, a row per class and a column per number."""
+        return self.product_.mean
+
+    @property
+    def var_(self) -> Floats:
+        """Variances, a row per class and a column per number."""
+        return self.product_.variance
+
+    @property
+    def epsilon_(self) -> float:
+        """What is added to every variance: nothing, unless a class has none."""
+        return 0.0
+
 
 @declared
 class CategoricalNB(NaiveBayes):

@@ -24,9 +24,9 @@ from tilth.base import (
     Recipe,
     Traits,
 )
-from tilth.data.table import Table
+from tilth.data.table import matrix_of
 from tilth.engines.mixture.product import linear_scores
-from tilth.params import declared, param
+from tilth.params import declared, inert, param
 from tilth.parts.distribution import ExponentialFamily
 from tilth.parts.distributions_discrete import BernoulliDistribution
 from tilth.parts.distributions_vector import MultinomialDistribution
@@ -51,7 +51,10 @@ class CountNB(GenerativeClassifier):
 
     modest: ClassVar[str] = "made for counts and presences, not for measurements"
 
-    alpha: float = param(1.0, low=0, doc="Pseudo-count of each word in each class.", scale="log", tune=(1e-3, 10))
+    force_alpha: bool = inert(True, "alpha is used as it is", options=(True,))
+    alpha: float = param(
+        1.0, low=0, positional=True, doc="Pseudo-count of each word in each class.", scale="log", tune=(1e-3, 10)
+    )
     fit_prior: bool = param(True, options=(True, False), doc="Learn class probabilities; else they are equal.")
     class_prior: Any = param(
         None, doc="Class probabilities in the order of the sorted classes; None leaves them to fit_prior."
@@ -67,7 +70,7 @@ class CountNB(GenerativeClassifier):
 
     def absorb(self, statistic: Sums, table: Any, target: NDArray[Any], weight: Floats | None) -> None:
         """Add up counts by class."""
-        statistic.update(table.numbers() if isinstance(table, Table) else table, target, weight)
+        statistic.update(matrix_of(table), target, weight)
 
     def conclude(self, statistic: Sums) -> None:
         """Log probabilities from sums."""

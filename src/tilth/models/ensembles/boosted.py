@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Accepts, Assumption, Classifier, Predictor, Recipe, Section, whole_or_nothing
+from tilth.base.seeds import seed_of, seed_param
 from tilth.base.target import check_weight, one_dimensional, split_target
 from tilth.base.training import Training
 from tilth.data.convert import Plan
@@ -22,7 +23,7 @@ from tilth.engines.tree.grow import Growth
 from tilth.engines.tree.settings import signs_of
 from tilth.engines.tree.sizes import subset_size
 from tilth.engines.tree.tree_model import TreeModel
-from tilth.params import check_params, declared, param
+from tilth.params import check_params, declared, inert, param
 from tilth.parts.losses import CustomLoss, Loss
 from tilth.stats.folds import holdout
 
@@ -68,6 +69,7 @@ class Boosted(TreeModel, Predictor):
         {"n_estimators": 15, "min_samples_leaf": 1, "min_level_rows": 0, "level_smoothing": 0},
     )
 
+    verbose: Any = inert(0, "tilth.progress shows how far a long fit is")
     learning_rate: float = param(
         0.1, low=0, low_open=True, doc="Share of each learner's answer that is added.", scale="log", tune=(0.01, 0.5)
     )
@@ -132,7 +134,7 @@ class Boosted(TreeModel, Predictor):
         None, doc="Sets of columns (names or places) that may meet in a tree; or 'pairwise', 'no_interactions'."
     )
     warm_start: bool = param(False, options=(False, True), doc="Keep the rounds of the last fit and add the rest.")
-    random_state: int = param(0, low=0, doc="Seed of row and column sampling.")
+    random_state: Any = seed_param("Seed of row and column sampling; None takes a new one each time.")
     missing: str = param(
         "auto", options=("auto", "learned", "own", "frequent", "mean", "median", "mode", "error"),
         doc="Missing values: by the trees (the better branch is learned, an own branch, the most frequent branch) or "
@@ -276,7 +278,7 @@ class Boosted(TreeModel, Predictor):
         if n < 2:
             raise ValueError(f"{type(self).__name__}: early stopping needs at least 2 rows, found {n}.")
         classes = codes if isinstance(self, Classifier) else None
-        train, held = holdout(n, self.validation_fraction, classes=classes, seed=[self.random_state, 2])
+        train, held = holdout(n, self.validation_fraction, classes=classes, seed=[seed_of(self.random_state), 2])
         return sample.rows(train), sample.rows(held)
 
     def _run(self, sample: Sample, held: Sample | None, before: Course | None, rounds: int | None = None) -> None:
@@ -320,7 +322,7 @@ class Boosted(TreeModel, Predictor):
         return Boosting(
             1 if isinstance(self, Classifier) and len(self.classes_) == 1 else self.n_estimators,
             self.learning_rate, cast(Any, self.method), cast(Any, self.line_search), self.subsample, self.tree_features,
-            self.n_iter_no_change if self.early_stopping else None, self.tol, self.random_state,
+            self.n_iter_no_change if self.early_stopping else None, self.tol, seed_of(self.random_state),
         )  # fmt: skip
 
     def _growth(self, table: Table) -> Growth:

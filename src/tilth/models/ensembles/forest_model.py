@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Accepts, Assumption, Classifier, Complexity, Recipe, Section, WeightLaw
+from tilth.base.seeds import seed_param
 from tilth.base.target import one_dimensional, split_target
 from tilth.data.convert import Plan
 from tilth.data.schema import Schema
@@ -27,7 +28,7 @@ from tilth.engines.tree.settings import growth_of, signs_of
 from tilth.engines.tree.sizes import part_of, tree_seeds
 from tilth.engines.tree.tree_model import TREE_MISSING, TreeModel
 from tilth.engines.tree.trees import Trees
-from tilth.params import declared, param
+from tilth.params import declared, inert, param
 from tilth.progress import task
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ class ForestModel(TreeModel):
     )
     weight_law: ClassVar[WeightLaw] = "drawn"
 
+    n_jobs: Any = inert(None, "tilth.set_threads limits the threads of all models")
+    verbose: Any = inert(0, "tilth.progress shows how far a long fit is")
     missing: str = param(
         "auto",
         options=("auto", *TREE_MISSING, "mean", "median", "mode", "error"),
@@ -78,7 +81,11 @@ class ForestModel(TreeModel):
         "shared out in fractions) or filled in beforehand; auto leaves them to the trees.",
     )
     n_estimators: Any = param(
-        100, low=1, also=(str,), doc='Number of trees, or "oob": as many as still lower the out-of-bag error.'
+        100,
+        low=1,
+        also=(str,),
+        positional=True,
+        doc='Number of trees, or "oob": as many as still lower the out-of-bag error.',
     )
     max_depth: int | None = param(None, low=1, doc="Longest way from root to leaf; None has no limit.", tune=(2, 30))
     min_samples_split: Any = param(2, doc="Rows (int) or share of rows (float) that a node must hold to be split.")
@@ -121,7 +128,7 @@ class ForestModel(TreeModel):
         doc="Cuts at the edges of bins, at every midpoint, or binned in large nodes and exact in small ones.",
     )
     max_bins: int = param(255, low=2, high=255, doc="Bins of a numeric column.")
-    random_state: Any = param(0, doc="Seed of all random choices; None takes a new one each time.")
+    random_state: Any = seed_param()
 
     def recipe(self) -> Recipe:
         """Many greedy trees, each on its own draw of rows and columns."""

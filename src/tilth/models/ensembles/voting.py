@@ -19,7 +19,7 @@ from tilth.base.answers import says
 from tilth.base.inner import Inner, answers_of, class_scores
 from tilth.base.over_models import OverModels
 from tilth.models.catalogue import estimator_class
-from tilth.params import declared, param
+from tilth.params import declared, inert, param
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,9 +47,12 @@ class Voting(OverModels):
     usual: ClassVar[tuple[tuple[str, str], ...]] = ()
     contest = "the contest blends its best models itself"
 
+    n_jobs: Any = inert(None, "tilth.set_threads limits the threads of all models")
+    verbose: Any = inert(False, "tilth.progress shows how far a long fit is")
     estimators: Any = param(
-        None, doc="The members: models, or (name, model) pairs, of tilth or scikit-learn; None takes some of different "
-        "kinds."
+        None, positional=True,
+        doc="The members: models, or (name, model) pairs, of tilth or scikit-learn; None takes some of different "
+        "kinds.",
     )  # fmt: skip
     weights: Any = param(
         None, doc="How much each member counts: one number each, or 'validation': its accuracy on folds that it has "
@@ -79,6 +82,11 @@ class Voting(OverModels):
         if any("__" in n or not n for n in names):
             raise ValueError(f"{owner}: names of members must not be empty or hold '__'; got {names}.")
         return found
+
+    @property
+    def named_estimators_(self) -> dict[str, Any]:
+        """Fitted members by name."""
+        return dict(zip([name for name, _ in self.members()], self.estimators_, strict=True))
 
     def _models(self) -> list[Any]:
         return [model for _, model in self.members()]

@@ -13,7 +13,7 @@ from tilth.engines.linear.conjugate import posterior
 from tilth.engines.linear.problem import Problem, Solution
 from tilth.engines.optimise.outcome import Outcome
 from tilth.models.linear.linear_model import LinearRegressorModel
-from tilth.params import declared, param
+from tilth.params import declared, inert, param
 from tilth.parts.distributions import NormalDistribution
 from tilth.parts.losses import Loss, Squared
 from tilth.parts.penalties import L2, Penalty
@@ -62,6 +62,8 @@ class BayesianRidge(LinearRegressorModel):
         "intercept_variance_": "float[]",
     }
 
+    copy_X: bool = inert(True, "the rows that were passed are never changed")
+    verbose: Any = inert(False, "tilth.progress shows how far a long fit is")
     precision: float | None = param(None, low=0, low_open=True, scale="log", doc="a, of the prior; None: by evidence.")
     noise: float | None = param(
         None, low=0, low_open=True, scale="log", doc="s^2, variance of the noise; None: by evidence."

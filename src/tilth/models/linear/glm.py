@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tilth.base import Assumption, Candidate, Card, Complexity, Traits
 from tilth.models.linear.linear_model import LinearRegressorModel
-from tilth.params import declared, param
+from tilth.params import declared, inert, param
 from tilth.parts.families import Family, family_of
 from tilth.parts.losses import Gamma, Loss, Poisson, PowerVariance, Squared, Tweedie
 from tilth.parts.penalties import L2, Penalty
@@ -33,6 +33,7 @@ class GeneralisedLinearModel(LinearRegressorModel):
     the target and the exposure as ``sample_weight``; weights and errors are those of a log-exposure offset.
     """
 
+    verbose: Any = inert(0, "tilth.progress shows how far a long fit is")
     alpha: float = param(
         1.0, low=0, scale="log", tune=(1e-4, 1e2), doc="Weight of the penalty; 0: most likely weights."
     )

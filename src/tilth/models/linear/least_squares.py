@@ -16,7 +16,7 @@ from tilth.engines.linear.effective import effective_parameters
 from tilth.engines.linear.normal import NormalEquations
 from tilth.engines.linear.solver import choose
 from tilth.models.linear.linear_model import LinearRegressorModel
-from tilth.params import declared, param
+from tilth.params import declared, inert, param
 from tilth.parts.losses import Loss, Squared
 from tilth.parts.penalties import L2, Penalty
 
@@ -137,6 +137,10 @@ class LinearRegression(LeastSquares):
     )
     contest = "ridge regression without its penalty"
 
+    copy_X: bool = inert(True, "the rows that were passed are never changed")
+    n_jobs: Any = inert(None, "tilth.set_threads limits the threads of all models")
+    positive: bool = inert(False, "weights of either sign are learned", options=(False,))
+
     def _cost_text(self) -> str:
         return "squared error"
 
@@ -160,8 +164,16 @@ class Ridge(LeastSquares):
         ("Hoerl and Kennard 1970, Ridge regression",),
     )
     contest = Candidate("Ridge regression", 30, turn=-1)
+    copy_X: bool = inert(True, "the rows that were passed are never changed")
+    positive: bool = inert(False, "weights of either sign are learned", options=(False,))
+    random_state: Any = inert(None, "nothing is drawn")
     alpha: float = param(
-        1.0, low=0, scale="log", tune=(1e-3, 1e3), doc="Weight of the penalty |w|^2 beside the sum of squares."
+        1.0,
+        low=0,
+        scale="log",
+        tune=(1e-3, 1e3),
+        positional=True,
+        doc="Weight of the penalty |w|^2 beside the sum of squares.",
     )
 
     def _penalty(self, total: float) -> Penalty:

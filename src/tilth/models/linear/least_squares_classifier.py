@@ -13,7 +13,7 @@ from tilth.engines.linear.problem import Problem, Solution
 from tilth.engines.linear.solver import solve
 from tilth.errors import warn_model
 from tilth.models.linear.margin_model import MarginClassifier
-from tilth.params import declared, param
+from tilth.params import declared, inert, param
 from tilth.parts.losses import Loss, Squared
 from tilth.parts.penalties import L2, Penalty
 
@@ -59,9 +59,9 @@ class LeastSquaresClassifier(MarginClassifier):
 
     # The minimum has a closed form: there is nothing to choose, to stop or to start from.
     solver: ClassVar[str] = "closed form"  # type: ignore[misc]
-    tol: ClassVar[None] = None  # type: ignore[misc]
-    max_iter: ClassVar[None] = None  # type: ignore[misc]
     warm_start: ClassVar[bool] = False  # type: ignore[misc]
+    tol: Any = inert(None, "the minimum has a closed form")
+    max_iter: Any = inert(None, "the minimum has a closed form")
 
     alpha: float = param(
         0.0, low=0, scale="log", tune=(1e-3, 1e3), doc="Weight of the penalty |w|^2 beside the sum of squares."

@@ -13,7 +13,7 @@ from tilth.engines.linear.problem import Problem, Solution
 from tilth.engines.linear.separation import separated
 from tilth.models.linear.linear_model import LinearRegressorModel
 from tilth.models.linear.margin_model import MarginClassifier
-from tilth.params import declared, param
+from tilth.params import declared, inert, param
 from tilth.parts.class_losses import OneVersusAll
 from tilth.parts.losses import Loss
 from tilth.parts.margin_losses import (
@@ -74,6 +74,10 @@ class LinearSVC(MarginClassifier):
         {"loss": "hinge", "C": 0.05, "multi_class": "weston_watkins"},
     )
 
+    dual: Any = inert("auto", "the solver is chosen by the shape of the table")
+    intercept_scaling: Any = inert(1, "the constant is not penalised")
+    random_state: Any = inert(None, "nothing is drawn")
+    verbose: Any = inert(0, "tilth.progress shows how far a long fit is")
     loss: str = param("squared_hinge", options=("squared_hinge", "hinge"), doc="Cost of a row inside the margin.")
     penalty: str = param("l2", options=("l2", "l1", "l0"), doc="Cost of weights: their squares, sizes or number.")
     C: float = param(
@@ -160,6 +164,10 @@ class LinearSVR(LinearRegressorModel):
     contest = "Huber regression is as robust"
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({"epsilon": 0.1}, {"loss": "squared_epsilon_insensitive"})
 
+    dual: Any = inert("auto", "the solver is chosen by the shape of the table")
+    intercept_scaling: Any = inert(1, "the constant is not penalised")
+    random_state: Any = inert(None, "nothing is drawn")
+    verbose: Any = inert(0, "tilth.progress shows how far a long fit is")
     loss: str = param(
         "epsilon_insensitive",
         options=("epsilon_insensitive", "squared_epsilon_insensitive"),

@@ -14,7 +14,7 @@ from tilth.base.target import class_weights
 from tilth.engines.linear.chunked import solve_in_rounds
 from tilth.models.linear.linear_model import PENALTIES, penalty_by_word
 from tilth.models.linear.probability_model import LinearProbabilityModel, several
-from tilth.params import declared, param
+from tilth.params import declared, inert, param
 from tilth.parts.class_losses import Logistic, OneVersusAll, SigmoidLoss, Softmax
 from tilth.parts.losses import Loss
 from tilth.parts.penalties import Penalty
@@ -78,6 +78,11 @@ class LogisticRegression(PricedByC):
     contest = Candidate("Logistic regression", 30, turn=-1)
     fold: ClassVar[Any] = "rounds"
 
+    dual: Any = inert(False, "the solver is chosen by the shape of the table")
+    intercept_scaling: Any = inert(1, "the constant is not penalised")
+    n_jobs: Any = inert(None, "tilth.set_threads limits the threads of all models")
+    random_state: Any = inert(None, "nothing is drawn")
+    verbose: Any = inert(0, "tilth.progress shows how far a long fit is")
     multi_class: str = param(
         "softmax", options=("softmax", "ovr"), doc="More than two classes: jointly, or one against all."
     )

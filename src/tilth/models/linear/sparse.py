@@ -18,7 +18,7 @@ from tilth.engines.linear.prox_newton import last_gap
 from tilth.engines.linear.subset import MOST_COLUMNS, best_subsets, refit
 from tilth.engines.optimise.outcome import Outcome
 from tilth.models.linear.linear_model import LinearRegressorModel
-from tilth.params import declared, param
+from tilth.params import declared, inert, param
 from tilth.parts import penalties as parts
 from tilth.parts.losses import Loss, Squared
 from tilth.parts.penalties import L0, L1, Penalty
@@ -88,7 +88,18 @@ class SparseRegressorModel(LinearRegressorModel):
 
 
 @declared
-class Lasso(SparseRegressorModel):
+class PeerParameters(SparseRegressorModel):
+    """Parameters of scikit-learn's coordinate descent that another solver has no use for."""
+
+    copy_X: bool = inert(True, "the rows that were passed are never changed")
+    positive: bool = inert(False, "weights of either sign are learned", options=(False,))
+    precompute: Any = inert(False, "the solver decides what is kept")
+    random_state: Any = inert(None, "nothing is drawn")
+    selection: Any = inert("cyclic", "the solver takes all columns in use at once")
+
+
+@declared
+class Lasso(PeerParameters):
     """Least squares with a price on weights: sum_i (y_i - w.x_i - b)^2 / (2 n) + alpha sum_j |w_j|.
 
     Weights that do not pay are exactly zero. On an orthonormal design every weight of least squares is moved towards
@@ -111,7 +122,12 @@ class Lasso(SparseRegressorModel):
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({"alpha": 0.01},)
 
     alpha: float = param(
-        1.0, low=0, scale="log", tune=(1e-4, 1e1), doc="Weight of sum |w| beside half the mean squared error."
+        1.0,
+        low=0,
+        scale="log",
+        tune=(1e-4, 1e1),
+        positional=True,
+        doc="Weight of sum |w| beside half the mean squared error.",
     )
 
     def _penalty(self, total: float) -> Penalty:
@@ -125,7 +141,7 @@ class Lasso(SparseRegressorModel):
 
 
 @declared
-class ElasticNet(SparseRegressorModel):
+class ElasticNet(PeerParameters):
     """Lasso with a share of ridge: ... + alpha [l1_ratio sum |w_j| + (1 - l1_ratio) / 2 |w|^2].
 
     Where several columns say the same, the lasso takes one of them and the elastic net shares the weight out.
@@ -146,7 +162,12 @@ class ElasticNet(SparseRegressorModel):
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({"alpha": 0.01},)
 
     alpha: float = param(
-        1.0, low=0, scale="log", tune=(1e-4, 1e1), doc="Weight of the penalty beside half the mean squared error."
+        1.0,
+        low=0,
+        scale="log",
+        tune=(1e-4, 1e1),
+        positional=True,
+        doc="Weight of the penalty beside half the mean squared error.",
     )
     l1_ratio: float = param(0.5, low=0, high=1, doc="Share of sum |w|; the rest is |w|^2 / 2.")
 
@@ -165,7 +186,7 @@ class ElasticNet(SparseRegressorModel):
 
 
 @declared
-class CrossValidatedModel(SparseRegressorModel):
+class CrossValidatedModel(PeerParameters):
     """A strength chosen by the error on rows that were not fitted; every fold is one path with warm starts."""
 
     learned: ClassVar[dict[str, str]] = {
@@ -178,6 +199,8 @@ class CrossValidatedModel(SparseRegressorModel):
     solver: ClassVar[str] = "auto"  # type: ignore[misc]
     warm_start: ClassVar[bool] = False  # type: ignore[misc]
 
+    n_jobs: Any = inert(None, "tilth.set_threads limits the threads of all models")
+    verbose: Any = inert(0, "tilth.progress shows how far a long fit is")
     alphas: Any = param(100, doc="Strengths to try: a list, or how many, from the strongest that matters.")
     eps: float = param(1e-3, low=0, high=1, low_open=True, doc="The weakest strength, as a share of the strongest.")
     cv: Any = param(5, doc="Number of folds (rows in the order given), or a splitter of scikit-learn.")

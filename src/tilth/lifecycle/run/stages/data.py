@@ -97,7 +97,7 @@ def look(run: Run) -> Iterable[Section]:
             "Run with --as-is, or name kinds with --kinds."
         )
     hardest = "LogisticRegression" if run.task == "classification" else "Ridge"
-    planned = plan(run.schema, estimator_class(hardest).accepts, owner=hardest)
+    planned = plan(run.schema.with_text(), estimator_class(hardest).accepts, owner=hardest)
     steps = Section(
         "Preparation", "How columns are prepared for a linear model; models that take columns as they are skip it. It "
         f"is all learned inside each training part.\n\n{planned}",
