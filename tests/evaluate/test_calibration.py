@@ -199,7 +199,7 @@ def test_edges_do_not_break():
         ([], [], {}, "at least 1"),
         ([0, 1], ["a", "b"], {}, "as numbers"),
         ([0, 1, 2], [0.1, 0.2, 0.3], {}, "2 classes have probabilities and 3 occur"),
-        (["a", "a"], [0.1, 0.2], {}, "say classes="),
+        (["a", "a"], [0.1, 0.2], {}, "pass classes="),
         ([0, 1], [0.1, 0.2], {"of": 7}, "of=7"),
         ([0, 1], [0.1, 0.2], {"strategy": "magic"}, "strategy"),
         ([0, 1], [0.1, 0.2], {"bins": 0}, "bins"),

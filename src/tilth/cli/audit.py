@@ -48,7 +48,7 @@ def audit(
     kinds: tuple[str, ...], folds: int | None, seed: int, as_json: bool, show_all: bool, fail_on: str | None,
     quiet: bool,
 ) -> Exit:  # fmt: skip
-    """Reasons not to believe a score: copies, torn groups, columns that know the target.
+    """Check whether a score can be trusted: duplicates, split groups, columns that leak the target.
 
     Also preparation that saw all rows. Each suspicion is measured by fitting without it. With --fail-on only warnings
     and worse count, not notes.

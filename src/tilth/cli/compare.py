@@ -38,7 +38,7 @@ def compare(
     things: tuple[str, ...], source: str | None, target: str | None, metrics: tuple[str, ...], seed: int,
     as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
-    """Which is better: model files on a labelled table, or the folders of runs.
+    """Compare model files on a labelled table, or the folders of runs.
 
     Model files answer the same rows: differences are paired, with intervals, and ties are called ties. The rows must be
     ones that none of the models has learned from. Runs are set side by side from their run.json.

@@ -32,7 +32,7 @@ EXTRAS = {
 @quiet_option
 @debug_option
 def doctor(as_json: bool, quiet: bool) -> Exit:
-    """Is the installation sound? Versions, compiled core, extras, and a proof on bundled data.
+    """Check the installation: versions, compiled core, extras, and a test on bundled data.
 
     Ends with code 1 if anything that should work does not. Takes a few seconds and needs no network.
     """

@@ -50,7 +50,7 @@ def explain(
     model: str, source: str, rows: tuple[int, ...], overall: bool, target: str | None, seed: int, as_json: bool,
     quiet: bool,
 ) -> None:  # fmt: skip
-    """Why a model answers as it does: row by row, or over all rows.
+    """Explain a model's answers: row by row, or over all rows.
 
     Terms add up from a start to the score of the answer, over the columns as you gave them. Without --row the first
     three rows. Over all rows: what the score loses when a column is shuffled; give rows the model has not learned from.

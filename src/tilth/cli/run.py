@@ -113,7 +113,7 @@ def run(
     source: str | None, target: str | None, out: str, resume: str | None, kinds: tuple[str, ...], as_json: bool,
     quiet: bool, fail_on: str | None, require_gain: bool, **wishes: Any,
 ) -> int:  # fmt: skip
-    """From a raw table to a defended model: checks, baselines, contest, one test, report.
+    """From a raw table to a tested model: data checks, baselines, model selection, one test, report.
 
     Without SOURCE: the passengers of the Titanic. Ctrl-C keeps everything done so far and still writes the report.
     """
@@ -223,7 +223,7 @@ def _tell(found: Any) -> None:
 @quiet_option
 @debug_option
 def replay(manifest: str, data: str | None, out: str | None, as_json: bool, quiet: bool) -> int:
-    """Make the model of an earlier run again, and say whether it is the same.
+    """Fit the model of an earlier run again and check that it is the same.
 
     MANIFEST is run.json, or the folder that holds it. Ends with code 4 when the model is not the same, byte for byte.
     """

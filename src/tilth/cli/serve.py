@@ -54,7 +54,7 @@ def serve(
     max_rows: int, max_bytes: str, max_requests: int, timeout: float, as_json: bool,
     quiet: bool,
 ) -> None:  # fmt: skip
-    """Answer over HTTP: predictions, a form in the browser, the schema.
+    """Serve a model over HTTP: predictions, a form in the browser, the schema.
 
     Rows are sent to POST /predict as JSON or CSV; GET /docs tells how. Stops on Ctrl-C or SIGTERM.
     """

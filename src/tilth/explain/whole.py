@@ -130,7 +130,7 @@ def explain(
     >>> found.importance.matter
     ['petal_length', 'petal_width']
     >>> [page.title for page in found.sections()]
-    ['What the model relies on', 'How the answer moves', 'The model as a small tree', 'Single rows']
+    ['What the model relies on', 'How the answer changes', 'The model as a small tree', 'Single rows']
     """
     start = clock.monotonic()
     if seconds is not None and not seconds > 0:
