@@ -88,7 +88,10 @@ class Learner(OnTables):
         self.learn(training.table, training.target, training.weight)
 
     def learn(self, table: Any, target: Any, weight: Array | None) -> None:
-        """Set the fitted attributes from typed rows. By default: one pass."""
+        """Set the fitted attributes from typed rows. By default: one pass, or passes for a model that learns so."""
+        if type(self).fold == "rounds":
+            self.learn_in_rounds(Passes([(table, target, weight)], lambda rows: rows), table, target)
+            return
         statistic = self.statistic()
         self.absorb(statistic, table, target, weight)
         self.statistic_: Any = statistic

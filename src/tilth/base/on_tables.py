@@ -15,9 +15,10 @@ from tilth.base.estimator import Estimator
 from tilth.base.target import TargetName
 from tilth.data.convert import Accepts, Plan, plan
 from tilth.data.infer import infer
+from tilth.data.kinds import Kind
 from tilth.data.reading import is_sparse, read
 from tilth.data.schema import Schema
-from tilth.data.table import RawTable, Table, numeric_table
+from tilth.data.table import Column, RawTable, Table, empty_table, numeric_table
 from tilth.data.words import words_of
 from tilth.errors import warn_data
 from tilth.params import declared, param
@@ -139,6 +140,13 @@ class OnTables(Estimator):
                 f"Negative values in data passed to {type(self).__name__}: column {column.name!r} has "
                 f"{column.values[column.values < 0][0]:g}, and occurrences are not negative."
             )
+
+    @property
+    def columns_seen_(self) -> list[Column]:
+        """Names and kinds of the columns that the model sees, after the plan; without rows."""
+        if not self.schema_.columns:  # a sparse matrix
+            return [Column(f"x{j}", Kind("numeric"), np.empty(0)) for j in range(self.schema_.width)]
+        return self.plan_.apply(empty_table(self.schema_)).columns
 
     # ------------------------------------------------------------------------------------------------- new rows
 

@@ -6,18 +6,18 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
 from tilth.base.classifier import Classifier
 from tilth.base.foreign import ModelTask, require_model
 from tilth.base.inner import Inner
 from tilth.base.learner import Predictor
+from tilth.base.seeds import seed_of, seed_param
 from tilth.base.training import Training
 from tilth.base.whole import whole_or_nothing
 from tilth.data.convert import Accepts, Plan
 from tilth.data.infer import infer
 from tilth.data.table import RawTable
-from tilth.params import declared, param
+from tilth.params import declared
 
 
 @declared
@@ -29,7 +29,7 @@ class OverModels(Predictor):
     #: What is taken where the user names no model.
     usual_words: ClassVar[str] = "a linear model"
 
-    random_state: Any = param(0, doc="Seed of all random choices; None takes a new one each time.")
+    random_state: Any = seed_param()
 
     def _models(self) -> list[Any]:
         """The models inside, unfitted."""
@@ -40,7 +40,7 @@ class OverModels(Predictor):
         raise NotImplementedError
 
     def _seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
+        return int(np.random.RandomState(seed_of(self.random_state) % 2**32).randint(2**31 - 1))
 
     @whole_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:

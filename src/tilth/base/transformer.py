@@ -19,8 +19,9 @@ Array = NDArray[Any]
 
 
 def like_input(table: Table, raw: RawTable, X: Any) -> Any:
-    """The table in the form it came: an array for an array of numbers, polars for polars, otherwise a pandas frame."""
-    if raw.native == "numpy" and not raw.named and all(c.kind.name == "numeric" for c in table.columns):
+    """The table in the form it came: numbers of an array or a sparse matrix as an array, else as a frame."""
+    plain = raw.is_sparse or (raw.native == "numpy" and not raw.named)
+    if plain and all(c.kind.name == "numeric" for c in table.columns):
         return np.array(table.numbers(), order="C")
     if raw.native == "polars":
         return _polars_frame(table)

@@ -184,6 +184,11 @@ def _shared_base(views: Sequence[NDArray[Any]]) -> NDArray[np.int32] | None:
     return base if in_order and base.shape[0] == len(views[0]) else None
 
 
+def matrix_of(rows: Any) -> Any:
+    """The numbers of typed rows as a matrix; a sparse matrix stays as it is."""
+    return rows.numbers() if isinstance(rows, Table) else rows
+
+
 def empty_table(schema: Schema) -> Table:
     """A table of the schema's columns without rows, to learn what a plan makes of them."""
     columns = []

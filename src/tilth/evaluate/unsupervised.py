@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClusterMixin, OutlierMixin
 
 from tilth.base import OnTables
 from tilth.base.target import Target, encode_labels
-from tilth.data.table import Table
+from tilth.data.table import matrix_of
 
 Floats = NDArray[np.float64]
 
@@ -40,8 +40,7 @@ def silhouettes(model: Any, X: Any, clusters: NDArray[Any]) -> Floats:
     """The silhouette of each row in the columns that the model sees; NaN where there is one cluster."""
     from sklearn.metrics import silhouette_samples
 
-    rows: Any = model._rows(X) if isinstance(model, OnTables) else X
-    rows = rows.numbers() if isinstance(rows, Table) else rows
+    rows: Any = matrix_of(model._rows(X)) if isinstance(model, OnTables) else X
     if not (hasattr(rows, "toarray") or np.asarray(rows).dtype.kind in "fiub"):
         return np.full(len(clusters), np.nan)
     out = np.full(len(clusters), np.nan)

@@ -77,6 +77,8 @@ def _check_shared(model: Estimator, sizes: dict[str, int]) -> None:
         raise ValueError(
             f"{owner}: n_features_in_ is {model.n_features_in_!r:.40} for a schema of {len(schema)} columns."
         )
+    if any("seen" in declaration for declaration in type(model).learned.values()):
+        sizes["seen"] = len(model.columns_seen_)
     names = getattr(model, "feature_names_in_", None)
     if schema.named != (names is not None) or (names is not None and list(np.ravel(names)) != list(schema.names)):
         raise ValueError(f"{owner}: feature_names_in_ are not the names of the schema.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -51,15 +51,17 @@ class Gram(Statistic):
         return cls(weight=0.0, mean=np.zeros(p), cross=np.zeros((p, p)))
 
     def update(self, X: npt.ArrayLike, weight: npt.ArrayLike | None = None) -> None:
-        """Add rows and their weights; every value must be finite."""
-        matrix = as_matrix(X, self.mean.size, "Gram")
+        """Add rows and their weights; every value must be finite. Rows of a sparse matrix are made dense in blocks."""
+        sparse = hasattr(X, "toarray")
+        matrix: Any = X if sparse else as_matrix(X, self.mean.size, "Gram")
         weights = as_weight(weight, matrix.shape[0], "Gram")
         added = type(self).empty(self.mean.size)
         # What is not finite is found in the result and reported there, by column.
         with np.errstate(invalid="ignore", over="ignore"):
             for start in range(0, matrix.shape[0], _BLOCK_ROWS):
                 rows = slice(start, start + _BLOCK_ROWS)
-                added._merge(*_block(matrix[rows], None if weights is None else weights[rows]))
+                block = as_matrix(matrix[rows].toarray(), self.mean.size, "Gram") if sparse else matrix[rows]
+                added._merge(*_block(block, None if weights is None else weights[rows]))
         unusable = ~(np.isfinite(added.mean) & np.isfinite(np.diagonal(added.cross)))
         if unusable.any():
             raise ValueError(

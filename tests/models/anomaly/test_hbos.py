@@ -60,3 +60,17 @@ def test_false_alarms_are_as_promised_on_new_rows(tmp_path):
     np.testing.assert_array_equal(load(tmp_path / "m.tilth").p_values(X), model.p_values(X))
     with pytest.raises(ValueError, match="fit with threshold=Conformal"):
         HBOS().fit(X).p_values(X)
+
+
+@pytest.mark.parametrize("missing", ["own", "mean", "error", "ready"])
+def test_histograms_are_of_the_columns_after_the_plan(missing):
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame({"a": rng.choice(["x", "y"], 60), "b": rng.normal(size=60), "c": rng.choice(["u", "v"], 60)})
+    if missing != "error":
+        table.loc[3, ["a", "b"]] = None
+    model = HBOS(missing=missing).fit(table)
+    assert [c.name for c in model.columns_seen_][:1] == ["a"]
+    assert len(model.costs_) == len(model.columns_seen_)
+    told = model.explain(table)
+    np.testing.assert_allclose(told.scores[:, 0], model.anomaly_score(table))
+    assert set(told.columns) == {"a", "b", "c"}

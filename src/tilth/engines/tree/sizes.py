@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-import numbers
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tilth.base.seeds import seed_of
 
 Seeds = NDArray[np.int64]
 
@@ -66,19 +67,6 @@ def part_of(asked: Any, whole: int, name: str, things: str) -> int:
 
 
 def tree_seeds(random_state: Any, count: int) -> Seeds:
-    """One seed per tree; the first seeds stay the same when more are asked for.
-
-    ``random_state`` is a whole number, a generator of numpy, or None for seeds that differ each time.
-    """
-    if isinstance(random_state, np.random.RandomState):
-        random_state = int(random_state.randint(0, 2**31 - 1))
-    elif isinstance(random_state, np.random.Generator):
-        random_state = int(random_state.integers(0, 2**63 - 1))
-    elif random_state is not None:
-        if isinstance(random_state, bool) or not isinstance(random_state, numbers.Integral) or random_state < 0:
-            raise ValueError(
-                f"random_state must be a whole number from 0, a numpy generator, or None; got {random_state!r}."
-            )
-        random_state = int(random_state)
-    words = np.random.SeedSequence(random_state).generate_state(count, np.uint64)
+    """One seed per tree; the first seeds stay the same when more are asked for."""
+    words = np.random.SeedSequence(seed_of(random_state)).generate_state(count, np.uint64)
     return (words >> np.uint64(1)).astype(np.int64)

@@ -162,7 +162,7 @@ class Reference:
             known = spec.role == "feature"
             columns.append(
                 ColumnReference(
-                    spec.name, kind, spec.role, spec.n_missing,
+                    spec.name, kind, "feature" if known else "aside", spec.n_missing,
                     low=float(spec.low) if bounded and known else None,
                     high=float(spec.high) if bounded and known else None,
                     levels=tuple(short_level(v) for v in spec.kind.levels) if known else (),

@@ -19,24 +19,23 @@ Floats = NDArray[np.float64]
 
 @dataclass(slots=True, eq=False, repr=False)
 class CellCounts(Statistic):
-    """Values of every number, and weights of every level (the last: missing), column by column."""
+    """For each column the values of its numbers, or the weights of its levels, the last of them missing."""
 
-    numbers: list[GridCounts]
-    levels: list[Floats]
+    cells: list[Any]
 
     def update(self, table: Table, weight: Floats | None = None) -> None:
         """Add rows."""
-        for counts, column in zip(self.numbers, table.of_kind("numeric"), strict=True):
-            counts.update(column.values, weight)
-        for held, column in zip(self.levels, table.of_kind("nominal", "ordinal"), strict=True):
-            codes = np.where(column.values < 0, len(held) - 1, column.values)
-            held += np.bincount(codes, weight, minlength=len(held))
+        for j, column in enumerate(table.columns):
+            if isinstance(self.cells[j], GridCounts):
+                self.cells[j].update(column.values, weight)
+                continue
+            last = len(self.cells[j]) - 1
+            codes = np.where(column.values < 0, last, column.values)
+            self.cells[j] += np.bincount(codes, weight, minlength=last + 1)
 
     def __iadd__(self, other: Self) -> Self:
-        for mine, theirs in zip(self.numbers, other.numbers, strict=True):
-            mine += theirs
-        for own, added in zip(self.levels, other.levels, strict=True):
-            own += added
+        for j, theirs in enumerate(other.cells):
+            self.cells[j] += theirs
         return self
 
 
@@ -71,7 +70,7 @@ class HBOS(Detector):
         ("Goldstein & Dengel 2012, Histogram-based outlier score (HBOS), KI",),
     )
     learned: ClassVar[dict[str, str]] = {
-        **Detector.learned, "edges_": "float[m, e]", "costs_": "list", "columns_": "str[c]",
+        **Detector.learned, "edges_": "list[seen]", "costs_": "list[seen]",
     }  # fmt: skip
 
     n_bins: int = param(10, low=2, doc="Cells of a number.", tune=(5, 100))
@@ -88,16 +87,16 @@ class HBOS(Detector):
 
     def statistic(self) -> CellCounts:
         """No rows."""
-        specs = [(n, c.kind) for c in self.schema_.features for n in c.typed_names]
-        numbers = [GridCounts.empty() for _, kind in specs if kind.name == "numeric"]
-        return CellCounts(numbers, [np.zeros(len(kind.levels) + 1) for _, kind in specs if kind.name != "numeric"])
+        kinds = [c.kind for c in self.columns_seen_]
+        return CellCounts([GridCounts.empty() if k.name == "numeric" else np.zeros(len(k.levels) + 1) for k in kinds])
 
     def grow(self, statistic: CellCounts) -> CellCounts:
         """Room for levels that a later part brought; missing stays last."""
-        for j, fresh in enumerate(self.statistic().levels):
-            held = statistic.levels[j]
-            fresh[: len(held) - 1], fresh[-1] = held[:-1], held[-1]
-            statistic.levels[j] = fresh
+        for j, fresh in enumerate(self.statistic().cells):
+            held = statistic.cells[j]
+            if isinstance(held, np.ndarray):
+                fresh[: len(held) - 1], fresh[-1] = held[:-1], held[-1]
+                statistic.cells[j] = fresh
         return statistic
 
     def absorb(self, statistic: CellCounts, table: Table, target: Any, weight: Floats | None) -> None:
@@ -105,42 +104,35 @@ class HBOS(Detector):
         statistic.update(table, weight)
 
     def conclude(self, counts: CellCounts) -> None:
-        """Cost of every cell: log(highest / own height)."""
-        specs = [(n, c.kind) for c in self.schema_.features for n in c.typed_names]
-        names = [n for n, kind in specs if kind.name == "numeric"] + [n for n, kind in specs if kind.name != "numeric"]
-        self.columns_: list[str] = names
-        self.edges_ = np.zeros((len(counts.numbers), self.n_bins + 1))
+        """Cost of every cell, log(highest / own height): cells of the column, what lies outside them, missing."""
+        self.edges_: list[Floats] = []
         self.costs_: list[Floats] = []
-        for j, column in enumerate(counts.numbers):
-            low, high = (column.low, column.high) if column.total else (0.0, 0.0)
-            if not high > low:
-                low, high = low - 0.5, high + 0.5
-            self.edges_[j] = np.linspace(low, high, self.n_bins + 1)
-            heights = column.heights(self.edges_[j]) if column.total else np.zeros(self.n_bins)
-            # Cells, then what lies outside, then missing.
-            self.costs_.append(self._costs(np.concatenate([heights, [0.0, column.missing]])))
-        for held in counts.levels:
-            self.costs_.append(self._costs(np.concatenate([held[:-1], [0.0, held[-1]]])))
-
-    def _costs(self, mass: Floats) -> Floats:
-        heights = mass + self.alpha
-        return np.asarray(np.log(heights.max() / heights))
+        for column in counts.cells:
+            edges = np.empty(0)
+            if isinstance(column, GridCounts):
+                low, high = (column.low, column.high) if column.total else (0.0, 0.0)
+                edges = np.linspace(*((low, high) if high > low else (low - 0.5, high + 0.5)), self.n_bins + 1)
+                heights = column.heights(edges) if column.total else np.zeros(self.n_bins)
+                mass = np.concatenate([heights, [0.0, column.missing]])
+            else:
+                mass = np.concatenate([column[:-1], [0.0, column[-1]]])
+            self.edges_.append(edges)
+            self.costs_.append(np.log((mass.max() + self.alpha) / (mass + self.alpha)))
 
     def _terms(self, table: Table) -> Floats:
-        """Cost of the cell of each row and column, in the order of ``columns_``."""
-        out = np.empty((table.n_rows, len(self.costs_)))
-        numbers = table.of_kind("numeric")
-        for j, column in enumerate(numbers):
-            edges, x = self.edges_[j], column.values
-            cell = np.searchsorted(edges, x, side="right") - 1
-            cell[x == edges[-1]] = self.n_bins - 1
-            cell[(x < edges[0]) | (x > edges[-1])] = self.n_bins
-            cell[np.isnan(x)] = self.n_bins + 1
-            out[:, j] = self.costs_[j][cell]
-        for j, column in enumerate(table.of_kind("nominal", "ordinal"), start=len(numbers)):
-            # An unseen level was settled as missing: the last cell.
-            out[:, j] = self.costs_[j][np.where(column.values < 0, len(self.costs_[j]) - 1, column.values)]
-        return out
+        """Cost of the cell of each row and column."""
+        terms = np.empty((table.n_rows, len(self.costs_)))
+        for j, column in enumerate(table.columns):
+            x, edges, missing = column.values, self.edges_[j], len(self.costs_[j]) - 1
+            if column.kind.name == "numeric":
+                cell = np.searchsorted(edges, x, side="right") - 1
+                cell[x == edges[-1]] = missing - 2
+                cell[(x < edges[0]) | (x > edges[-1])] = missing - 1
+                cell[np.isnan(x)] = missing
+            else:  # an unseen level was settled as missing
+                cell = np.where(x < 0, missing, x)
+            terms[:, j] = self.costs_[j][cell]
+        return terms
 
     def strangeness(self, table: Table) -> Floats:
         """Sum of the costs of a row's cells."""
@@ -150,11 +142,13 @@ class HBOS(Detector):
         """The anomaly score of each row as a sum over the columns."""
         typed = self._typed(X)
         terms = self._terms(self._converted(typed))
-        explanation = self._explanation(typed, list(self.columns_), terms[:, None, :], np.zeros(1))
+        explanation = self._explanation(typed, [c.name for c in self.columns_seen_], terms[:, None, :], np.zeros(1))
         explanation.classes, explanation.scale = ["anomaly score"], "answer"
         return explanation
 
     def validate_state(self) -> None:
-        """Refuse histograms that do not fit together."""
-        if len(self.costs_) != len(self.columns_) or len(self.edges_) > len(self.costs_):
-            raise ValueError("HBOS: columns, edges and costs do not fit together.")
+        """Refuse histograms whose cells do not lie between their edges."""
+        for column, edges, costs in zip(self.columns_seen_, self.edges_, self.costs_, strict=True):
+            cells = len(edges) - 1 if column.kind.name == "numeric" else len(column.kind.levels)
+            if len(costs) != cells + 2 or cells < 0:
+                raise ValueError(f"HBOS: the cells of column {column.name!r} do not fit its edges.")

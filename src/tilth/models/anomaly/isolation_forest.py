@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tilth import _core
 from tilth.base import Accepts, Assumption, Card, Complexity, Detector, Explanation, Recipe, Section, Traits
+from tilth.base.seeds import seed_param
 from tilth.data.table import Table
 from tilth.engines.tree.isolate import copies_of, grow_isolation
 from tilth.engines.tree.sizes import part_of, tree_seeds
@@ -66,7 +67,7 @@ class IsolationForest(TreeModel, Detector):
     max_depth: int | None = param(
         None, low=1, high=1000, doc="Depth at which growth ends; None is ceil(log2 of the rows per tree)."
     )
-    random_state: Any = param(0, doc="Seed of all random choices; None takes a new one each time.")
+    random_state: Any = seed_param()
 
     def recipe(self) -> Recipe:
         """Random cuts; nothing is optimised."""

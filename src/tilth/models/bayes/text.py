@@ -24,7 +24,7 @@ from tilth.base import (
     Recipe,
     Traits,
 )
-from tilth.data.table import Table
+from tilth.data.table import matrix_of
 from tilth.engines.mixture.product import linear_scores
 from tilth.params import declared, inert, param
 from tilth.parts.distribution import ExponentialFamily
@@ -70,7 +70,7 @@ class CountNB(GenerativeClassifier):
 
     def absorb(self, statistic: Sums, table: Any, target: NDArray[Any], weight: Floats | None) -> None:
         """Add up counts by class."""
-        statistic.update(table.numbers() if isinstance(table, Table) else table, target, weight)
+        statistic.update(matrix_of(table), target, weight)
 
     def conclude(self, statistic: Sums) -> None:
         """Log probabilities from sums."""

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tilth.base import Accepts, Assumption, Card, Clusterer, Complexity, Recipe, Section, Traits
+from tilth.base import Accepts, Assumption, Card, Clusterer, Complexity, Recipe, Section, Traits, Transformer
 from tilth.base.answers import Need
-from tilth.base.transformer import like_input
+from tilth.base.passes import Passes
+from tilth.base.seeds import seed_of, seed_param
 from tilth.data.names import beside
-from tilth.data.reading import read
-from tilth.data.table import Table, numeric_table
+from tilth.data.table import Table, matrix_of
 from tilth.engines.cluster.lloyd import ClusterSums, RowPool, Walk, nearest, spread_out, walk
 from tilth.errors import warn_model
 from tilth.params import declared, inert, param
@@ -26,12 +26,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-def _matrix(rows: Any) -> Any:
-    return rows.numbers() if isinstance(rows, Table) else rows
-
-
 @declared
-class KMeans(TransformerMixin, Clusterer):
+class KMeans(Transformer, Clusterer):
     """k centres such that the squared distances of the rows to their nearest centre sum to little (inertia).
 
     Rows go to their nearest centre and centres to the mean of their rows, in turn, until no centre moves; neither step
@@ -57,10 +53,10 @@ class KMeans(TransformerMixin, Clusterer):
         Complexity("O(n p k) per pass", "O(p k)", "O(n + p k)"),
         ("Lloyd 1957, Least squares quantization in PCM", "Arthur & Vassilvitskii 2007, k-means++"),
     )
-    hooks: ClassVar[dict[Need, str]] = {**Clusterer.hooks, "transformed": "transform"}
+    hooks: ClassVar[dict[Need, str]] = {**Clusterer.hooks, **Transformer.hooks}
     learned: ClassVar[dict[str, str]] = {
-        **Clusterer.learned, "cluster_centers_": "float[k, p]", "inertia_": "float[]", "n_iter_": "int[]",
-        "names_seen_": "str[p]", "sizes_": "float[k]", "trace_": "float[i]",
+        **Clusterer.learned, "cluster_centers_": "float[k, seen]", "names_out_": "str[k]", "sizes_": "float[k]",
+        "inertia_": "float[]", "n_iter_": "int[]", "trace_": "float[i]",
     }  # fmt: skip
 
     algorithm: str = inert("lloyd", "every pass is the same")
@@ -76,7 +72,7 @@ class KMeans(TransformerMixin, Clusterer):
     tol: float = param(
         1e-4, low=0, doc="Squared movement of the centres, beside the mean variance, that counts as rest."
     )
-    random_state: Any = param(0, doc="Seed of the first centres; None takes a new one each time.")
+    random_state: Any = seed_param("Seed of the first centres; None takes a new one each time.")
     scale: str = param(
         "none", options=("none", "standard"),
         doc="Numbers as they are, or standardised first, so that distances weigh all of them alike.",
@@ -94,39 +90,20 @@ class KMeans(TransformerMixin, Clusterer):
     def _walks(self) -> int:
         return 1 if not isinstance(self.init, str) else 3 if self.n_init == "auto" else int(self.n_init)
 
-    def learn(self, table: Any, target: Any, weight: Floats | None) -> None:
-        """Walk over all rows at once."""
-        X = _matrix(table)
-        pool = RowPool.empty(X.shape[1], self._seed())
-        pool.update(X, weight)
-        spread = Moments.empty(1, X.shape[1]) if isinstance(table, Table) else None
-        if spread is not None:
-            spread.update(X, None, weight)
+    def learn_in_rounds(self, passes: Passes, table: Any, target: Any) -> None:
+        """One pass over the rows for the first centres, then one for each step of a walk."""
+        width, seed = len(self.columns_seen_), seed_of(self.random_state)
 
-        def measure(centres: Floats) -> ClusterSums:
-            sums = ClusterSums.empty(centres)
-            sums.update(X, weight)
-            return sums
+        def gather(empty: Callable[[], Any]) -> Any:
+            return passes(empty, lambda statistic, rows, y, weight: statistic.update(matrix_of(rows), weight))
 
-        self._choose(measure, pool, spread, table)
+        spread = None
+        if isinstance(table, Table):
+            spread = passes(lambda: Moments.empty(1, width), lambda s, rows, y, w: s.update(rows.numbers(), None, w))
+        pool = gather(lambda: RowPool.empty(width, seed))
+        self._choose(lambda centres: gather(lambda: ClusterSums.empty(centres)), pool, spread)
 
-    def learn_in_rounds(self, passes: Any, table: Any, target: Any) -> None:
-        """One pass over the chunks for the first centres, then one for each step of a walk."""
-        width, seed = _matrix(table).shape[1], self._seed()
-        pool = passes(lambda: RowPool.empty(width, seed), lambda s, t, y, w: s.update(_matrix(t), w))
-        spread = passes(lambda: Moments.empty(1, width), lambda s, t, y, w: s.update(_matrix(t), None, w))
-
-        def measure(centres: Floats) -> ClusterSums:
-            return cast(
-                ClusterSums, passes(lambda: ClusterSums.empty(centres), lambda s, t, y, w: s.update(_matrix(t), w))
-            )
-
-        self._choose(measure, pool, spread, table)
-
-    def _seed(self) -> int:
-        return int(np.random.default_rng().integers(2**31)) if self.random_state is None else int(self.random_state)
-
-    def _choose(self, measure: Any, pool: RowPool, spread: Moments | None, table: Any) -> None:
+    def _choose(self, measure: Callable[[Floats], ClusterSums], pool: RowPool, spread: Moments | None) -> None:
         k, rows = self.n_clusters, len(pool.rows)
         if rows < k:
             distinct = "distinct rows" if rows < measure(pool.rows[:1]).weight.sum() else "rows"
@@ -145,9 +122,7 @@ class KMeans(TransformerMixin, Clusterer):
         self.inertia_, self.n_iter_ = best.inertia[-1], len(best.inertia) - 1
         self.trace_ = np.array(best.inertia)
         self.sizes_ = measure(best.centres).weight
-        self.names_seen_ = (
-            list(table.names) if isinstance(table, Table) else [f"x{j}" for j in range(pool.rows.shape[1])]
-        )
+        self.names_out_ = [f"kmeans{i}" for i in range(k)]
         if not best.converged:
             warn_model("W207", f"KMeans: centres still moved after {self.max_iter} passes; raise max_iter.")
 
@@ -168,27 +143,17 @@ class KMeans(TransformerMixin, Clusterer):
 
     def assign(self, table: Any) -> NDArray[np.int32]:
         """The nearest centre."""
-        return nearest(_matrix(table), self.cluster_centers_)[0]
+        return nearest(matrix_of(table), self.cluster_centers_)[0]
 
-    def transform(self, X: Any) -> Any:
-        """Distance of each row to every centre, in the container of the rows."""
-        rows = _matrix(self._rows(X))
-        rows = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)
-        distances = np.column_stack([np.sqrt(nearest(rows, c[None])[1]) for c in self.cluster_centers_])
-        raw = read(X)
-        return distances if raw.is_sparse else like_input(numeric_table(distances, self._columns_out()), raw, X)
-
-    def _columns_out(self) -> list[str]:
-        return [f"kmeans{i}" for i in range(self.n_clusters)]
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """``kmeans0`` and so on, a column per cluster."""
-        check_is_fitted(self)
-        return np.array(self._columns_out(), dtype=object)
+    def convert(self, rows: Any) -> Floats:
+        """Distance of each row to every centre."""
+        X = matrix_of(rows)
+        X = X.toarray() if hasattr(X, "toarray") else X
+        return np.column_stack([np.sqrt(nearest(X, c[None])[1]) for c in self.cluster_centers_])
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Less the inertia of these rows: higher is better."""
-        distance = nearest(_matrix(self._rows(X)), self.cluster_centers_)[1]
+        distance = nearest(matrix_of(self._rows(X)), self.cluster_centers_)[1]
         return -float(distance.sum() if sample_weight is None else distance @ np.asarray(sample_weight, dtype=float))
 
     def clusters(self) -> pd.DataFrame:
@@ -196,8 +161,9 @@ class KMeans(TransformerMixin, Clusterer):
         import pandas as pd
 
         check_is_fitted(self)
-        centres = self.plan_.in_user_units(self.names_seen_, self.cluster_centers_)
-        frame = pd.DataFrame(centres, columns=beside(self.names_seen_, ["cluster", "share"]))
+        names = [c.name for c in self.columns_seen_]
+        centres = self.plan_.in_user_units(names, self.cluster_centers_)
+        frame = pd.DataFrame(centres, columns=beside(names, ["cluster", "share"]))
         frame.insert(0, "cluster", [self.cluster_names_.get(str(c), c) for c in range(len(frame))])
         frame.insert(1, "share", self.sizes_ / self.sizes_.sum())
         return frame.sort_values("share", ascending=False, kind="stable", ignore_index=True)
@@ -206,8 +172,3 @@ class KMeans(TransformerMixin, Clusterer):
         """The clusters, besides what all models tell."""
         text = f"Inertia {self.inertia_:.6g} after {self.n_iter_} passes."
         return [*super().sections(), Section("Clusters", text, self.clusters())]
-
-    def validate_state(self) -> None:
-        """Refuse centres that do not fit together."""
-        if self.cluster_centers_.shape != (len(self.sizes_), len(self.names_seen_)):
-            raise ValueError("KMeans: centres, sizes and names do not fit together.")

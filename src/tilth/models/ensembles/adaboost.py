@@ -25,6 +25,7 @@ from tilth.base import (
     Traits,
 )
 from tilth.base.foreign import require_model
+from tilth.base.seeds import seed_param
 from tilth.base.target import one_dimensional, split_target
 from tilth.data.convert import Plan, plan
 from tilth.data.schema import Schema
@@ -100,7 +101,7 @@ class WeightBoosting(Estimator):
     )
     max_depth: int = param(1, low=1, doc="Depth of the trees grown by default: 1 is a stump.", tune=(1, 5))
     max_bins: int = param(255, low=2, high=255, doc="Bins of a numeric column for the trees grown by default.")
-    random_state: Any = param(0, doc="Seed of all random choices; None takes a new one each time.")
+    random_state: Any = seed_param()
 
     def _plan(self, schema: Schema) -> Plan:
         taken = self.accepts if self.estimator is None else taken_by(self.estimator)

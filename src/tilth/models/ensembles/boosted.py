@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Accepts, Assumption, Classifier, Predictor, Recipe, Section, whole_or_nothing
+from tilth.base.seeds import seed_of, seed_param
 from tilth.base.target import check_weight, one_dimensional, split_target
 from tilth.base.training import Training
 from tilth.data.convert import Plan
@@ -133,7 +134,7 @@ class Boosted(TreeModel, Predictor):
         None, doc="Sets of columns (names or places) that may meet in a tree; or 'pairwise', 'no_interactions'."
     )
     warm_start: bool = param(False, options=(False, True), doc="Keep the rounds of the last fit and add the rest.")
-    random_state: int = param(0, low=0, doc="Seed of row and column sampling.")
+    random_state: Any = seed_param("Seed of row and column sampling; None takes a new one each time.")
     missing: str = param(
         "auto", options=("auto", "learned", "own", "frequent", "mean", "median", "mode", "error"),
         doc="Missing values: by the trees (the better branch is learned, an own branch, the most frequent branch) or "
@@ -277,7 +278,7 @@ class Boosted(TreeModel, Predictor):
         if n < 2:
             raise ValueError(f"{type(self).__name__}: early stopping needs at least 2 rows, found {n}.")
         classes = codes if isinstance(self, Classifier) else None
-        train, held = holdout(n, self.validation_fraction, classes=classes, seed=[self.random_state, 2])
+        train, held = holdout(n, self.validation_fraction, classes=classes, seed=[seed_of(self.random_state), 2])
         return sample.rows(train), sample.rows(held)
 
     def _run(self, sample: Sample, held: Sample | None, before: Course | None, rounds: int | None = None) -> None:
@@ -321,7 +322,7 @@ class Boosted(TreeModel, Predictor):
         return Boosting(
             1 if isinstance(self, Classifier) and len(self.classes_) == 1 else self.n_estimators,
             self.learning_rate, cast(Any, self.method), cast(Any, self.line_search), self.subsample, self.tree_features,
-            self.n_iter_no_change if self.early_stopping else None, self.tol, self.random_state,
+            self.n_iter_no_change if self.early_stopping else None, self.tol, seed_of(self.random_state),
         )  # fmt: skip
 
     def _growth(self, table: Table) -> Growth:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Accepts, Assumption, Classifier, Complexity, Recipe, Section, WeightLaw
+from tilth.base.seeds import seed_param
 from tilth.base.target import one_dimensional, split_target
 from tilth.data.convert import Plan
 from tilth.data.schema import Schema
@@ -127,7 +128,7 @@ class ForestModel(TreeModel):
         doc="Cuts at the edges of bins, at every midpoint, or binned in large nodes and exact in small ones.",
     )
     max_bins: int = param(255, low=2, high=255, doc="Bins of a numeric column.")
-    random_state: Any = param(0, doc="Seed of all random choices; None takes a new one each time.")
+    random_state: Any = seed_param()
 
     def recipe(self) -> Recipe:
         """Many greedy trees, each on its own draw of rows and columns."""

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Accepts, Assumption, Card, Complexity, Recipe, Section, Traits, Transformer, whole_or_nothing
+from tilth.base.seeds import seed_param
 from tilth.data.table import Table
 from tilth.engines.tree.isolate import copies_of, grow_isolation
 from tilth.engines.tree.sizes import part_of, tree_seeds
@@ -53,7 +54,7 @@ class LeafCodes(Transformer):
     max_depth: int = param(5, low=1, high=1000, doc="Depth of the random trees: at most 2^depth leaves each.")
     max_samples: Any = param(1.0, doc="Rows that each random tree is grown on: a number (int) or a share (float).")
     sparse_output: bool = param(True, options=(True, False), doc="Whether to give a scipy sparse matrix.")
-    random_state: Any = param(0, doc="Seed of the random trees; None takes a new one each time.")
+    random_state: Any = seed_param("Seed of the random trees; None takes a new one each time.")
 
     def recipe(self) -> Recipe:
         """Random cuts, or the trees of a model."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Card, Regressor, Traits, WeightLaw, whole_or_nothing
+from tilth.base.seeds import seed_of
 from tilth.base.target import check_weight, numbers_of, one_dimensional, split_target
 from tilth.engines.tree.boost import Sample
 from tilth.models.ensembles.boosted import ASSUMPTIONS, Boosted
@@ -102,7 +103,7 @@ class GradientBoostingRanker(Boosted, Regressor):
                 f"{type(self).__name__}: early stopping holds out queries, and there is only one; give eval_set."
             )
         size = min(max(1, round(self.validation_fraction * len(groups))), len(groups) - 1)
-        drawn = np.random.default_rng([self.random_state, 2]).choice(len(groups), size, replace=False)
+        drawn = np.random.default_rng([seed_of(self.random_state), 2]).choice(len(groups), size, replace=False)
         chosen = np.isin(groups.codes(), drawn)
         parts = []
         for rows in (np.flatnonzero(~chosen), np.flatnonzero(chosen)):

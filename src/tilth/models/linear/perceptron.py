@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.base import Assumption, Card, Complexity, Recipe, Traits, WeightLaw
+from tilth.base.seeds import seed_of, seed_param
 from tilth.base.target import codes_among, one_dimensional, split_target
 from tilth.base.training import Training
 from tilth.engines.linear.design import Terms
@@ -77,7 +78,7 @@ class Perceptron(MarginClassifier):
     shuffle: bool = param(True, doc="Whether every epoch visits the rows in a new order.")
     max_iter: int = param(1000, low=1, doc="Epochs, visits of all rows, at most.")
     max_updates: int | None = param(None, low=1, doc="Updates at most; None: no limit.")
-    random_state: int = param(0, low=0, doc="Seed of random weights and of the order.")
+    random_state: Any = seed_param("Seed of random weights and of the order; None takes a new one each time.")
 
     _pocket: ClassVar[bool] = False
 
@@ -99,12 +100,12 @@ class Perceptron(MarginClassifier):
         codes = np.asarray(problem.y, dtype=np.int32)
         start = self._start(problem) or first_weights(
             self.init, problem.design, codes, problem.weight, len(self.classes_), intercept=self.fit_intercept,
-            seed=self.random_state,
+            seed=seed_of(self.random_state),
         )  # fmt: skip
         found = run_perceptron(
             problem.design, codes, problem.weight, start, eta=self.eta0, intercept=self.fit_intercept,
             shuffle=self.shuffle, pocket=self._pocket, epochs=self.max_iter,
-            updates=1 << 60 if self.max_updates is None else self.max_updates, seed=self.random_state,
+            updates=1 << 60 if self.max_updates is None else self.max_updates, seed=seed_of(self.random_state),
         )  # fmt: skip
         self._note(found)
         stopped = "no row is on the wrong side" if found.converged else self._why_not_ended(problem, codes)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from tilth.base import Accepts, Assumption, Card, Complexity, Recipe, Section, Traits, Transformer
 from tilth.base.transformer import like_input
 from tilth.data.reading import read
-from tilth.data.table import Table, numeric_table
+from tilth.data.table import Table, matrix_of, numeric_table
 from tilth.params import declared, inert, param
 from tilth.stats.gram import Gram
 
@@ -49,10 +49,9 @@ class PCA(Transformer):
         ("Pearson 1901, On lines and planes of closest fit", "Hotelling 1933"),
     )
     learned: ClassVar[dict[str, str]] = {
-        **Transformer.learned, "components_": "float[q, p]", "explained_variance_": "float[q]",
-        "explained_variance_ratio_": "float[q]", "singular_values_": "float[q]", "mean_": "float[p]",
-        "scale_": "float[p]", "noise_variance_": "float[]", "n_components_": "int[]", "n_samples_": "float[]",
-        "names_seen_": "str[p]",
+        **Transformer.learned, "components_": "float[q, seen]", "explained_variance_": "float[q]",
+        "explained_variance_ratio_": "float[q]", "singular_values_": "float[q]", "mean_": "float[seen]",
+        "scale_": "float[seen]", "noise_variance_": "float[]", "n_samples_": "float[]",
     }  # fmt: skip
 
     copy: bool = inert(True, "the rows that were passed are never changed")
@@ -82,16 +81,11 @@ class PCA(Transformer):
 
     def statistic(self) -> Gram:
         """Cross products of no rows."""
-        return Gram.empty(len(self.plan_.outputs) if self.schema_.columns else self.schema_.width)
+        return Gram.empty(len(self.columns_seen_))
 
     def absorb(self, statistic: Gram, table: Any, target: Any, weight: Floats | None) -> None:
         """Add rows."""
-        if isinstance(table, Table):
-            statistic.update(table.numbers(), weight)
-            return
-        for start in range(0, table.shape[0], 4096):  # centred rows are dense
-            part = slice(start, start + 4096)
-            statistic.update(table[part].toarray(), None if weight is None else weight[part])
+        statistic.update(matrix_of(table), weight)
 
     def conclude(self, gram: Gram) -> None:
         """Eigenvectors of the covariance."""
@@ -106,13 +100,17 @@ class PCA(Transformer):
         total = variance.sum()
         share = variance / total if total > 0 else np.zeros(p)
         q = self._kept(share, n)
-        self.n_components_, self.n_samples_, self.mean_ = q, float(n), gram.mean.copy()
+        self.n_samples_, self.mean_ = float(n), gram.mean.copy()
         self.components_, self.explained_variance_ = np.ascontiguousarray(vectors[:q]), variance[:q]
         self.explained_variance_ratio_, self.singular_values_ = share[:q], np.sqrt(values[:q])
         rest = min(p, max(int(n), 1)) - q
         self.noise_variance_ = float(variance[q : q + rest].mean()) if rest > 0 else 0.0
-        self.names_seen_ = list(self.plan_.outputs) if self.schema_.columns else [f"x{j}" for j in range(p)]
         self.names_out_ = [f"pca{i}" for i in range(q)]
+
+    @property
+    def n_components_(self) -> int:
+        """Number of components that are kept."""
+        return len(self.components_)
 
     def _kept(self, share: Floats, n: float) -> int:
         most = max(1, min(len(share), int(n)))
@@ -151,7 +149,7 @@ class PCA(Transformer):
         if self.whiten:
             scores = scores * np.sqrt(self.explained_variance_)
         rows = self.mean_ + (scores @ self.components_) * self.scale_
-        return like_input(numeric_table(rows, self.names_seen_), raw, X)
+        return like_input(numeric_table(rows, [c.name for c in self.columns_seen_]), raw, X)
 
     def get_covariance(self) -> Floats:
         """The covariance that the model implies: components with their variances, and noise in all other directions."""
@@ -165,7 +163,7 @@ class PCA(Transformer):
         import pandas as pd
 
         check_is_fitted(self)
-        return pd.DataFrame(self.components_.T, index=self.names_seen_, columns=self.names_out_)
+        return pd.DataFrame(self.components_.T, index=[c.name for c in self.columns_seen_], columns=self.names_out_)
 
     def sections(self) -> list[Section]:
         """Variance and loadings, besides what all models tell."""
@@ -179,8 +177,3 @@ class PCA(Transformer):
         )  # fmt: skip
         loadings = self.loadings().reset_index(names="column")
         return [*super().sections(), Section("Components", text, frame), Section("Loadings", frame=loadings)]
-
-    def validate_state(self) -> None:
-        """Refuse arrays that do not fit together."""
-        if self.components_.shape != (self.n_components_, len(self.mean_)) or len(self.scale_) != len(self.mean_):
-            raise ValueError("PCA: components, mean and scale do not fit together.")

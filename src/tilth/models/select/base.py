@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from tilth.base import Accepts, Card, Complexity, Section, Traits, WeightLaw, whole_or_nothing
 from tilth.base.foreign import require_model, task_of_model
 from tilth.base.preparation import Preparation
+from tilth.base.seeds import seed_of, seed_param
 from tilth.base.target import encode_labels, numbers_of
 from tilth.base.training import TargetNeed, Training
 from tilth.data.table import Table
@@ -199,7 +200,7 @@ class ScoredSelector(Selector):
     estimator: Any = param(None, doc="The model that scores columns; None: logistic or linear regression.")
     scoring: Any = param(None, doc="A score as scikit-learn names them, or a scorer; None: accuracy, or R^2.")
     cv: Any = param(5, doc="Inner folds; or a share of the rows as one validation set; or a splitter.")
-    random_state: Any = param(0, doc="Seed of the inner folds.")
+    random_state: Any = seed_param("Seed of the inner folds.")
 
     # ------------------------------------------------------------------------------------------------------ scoring
 
@@ -211,7 +212,7 @@ class ScoredSelector(Selector):
 
     def _folds(self, given: Given) -> Folds:
         return inner_folds(
-            given.rows.y, self.cv, classes=given.is_classes, groups=given.groups, seed=self.random_state,
+            given.rows.y, self.cv, classes=given.is_classes, groups=given.groups, seed=seed_of(self.random_state),
             owner=type(self).__name__, places=given.places,
         )  # fmt: skip
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilth.base import Recipe
+from tilth.base.seeds import seed_of
 from tilth.engines.select import walk
 from tilth.engines.select.folds import Folds, chance_bound, inner_folds
 from tilth.engines.select.refit import Refit
@@ -61,8 +62,8 @@ class SubsetSearch(ScoredSelector):
         search, test = given, None
         if self.test_size > 0:
             train, test = inner_folds(
-                given.rows.y, self.test_size, classes=given.is_classes, groups=given.groups, seed=self.random_state,
-                owner=type(self).__name__,
+                given.rows.y, self.test_size, classes=given.is_classes, groups=given.groups, 
+                seed=seed_of(self.random_state), owner=type(self).__name__,
             )[0]  # fmt: skip
             search = given.part(train)
         folds = self._folds(search)

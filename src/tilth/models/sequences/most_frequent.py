@@ -12,7 +12,7 @@ from tilth.base import Accepts, Assumption, Card, Complexity, Recipe, Section, S
 from tilth.data.kinds import level_key
 from tilth.data.reading import read
 from tilth.data.sequences import Sequences, symbols
-from tilth.data.table import RawColumn, empty_table
+from tilth.data.table import RawColumn
 from tilth.params import declared, param
 from tilth.stats.counts import Counts
 
@@ -102,7 +102,7 @@ class MostFrequentTagger(SequenceModel):
 
     def _kinds(self) -> list[Any]:
         """Kinds of the columns that the model sees."""
-        return [c.kind for c in self.plan_.apply(empty_table(self.schema_)).columns]
+        return [c.kind for c in self.columns_seen_]
 
     def statistic(self) -> Counts:
         """No steps."""

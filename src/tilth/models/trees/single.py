@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Accepts, Assumption, Probabilistic, Regressor
+from tilth.base.seeds import seed_param
 from tilth.data.convert import Plan
 from tilth.data.schema import Schema
 from tilth.data.steps import Bins
@@ -65,7 +66,7 @@ class SingleTree(TreeModel):
         doc="Missing values: by the tree (the better branch is learned; an own branch; the most frequent branch; in "
         "fractions to all) or filled in beforehand; auto leaves them to the tree.",
     )
-    random_state: Any = param(0, doc="Seed of everything drawn: columns, thresholds, folds, samples for bins.")
+    random_state: Any = seed_param("Seed of everything drawn: columns, thresholds, folds, samples for bins.")
 
     def _plan(self, schema: Schema) -> Plan:
         return self._plan_for(schema, self.accepts, self._bins())
