@@ -171,7 +171,7 @@ def prepared(
         raise ValueError(
             f"{owner}: a ranking is judged query by query; say which query each row belongs to with groups."
         )
-    told = None if raw.is_sparse else infer(raw, kinds).told()
+    told = None if raw.is_sparse else infer(raw, kinds).stated_kinds()
     return Problem(
         task, raw, given, labels, place, classes, told, weight, taken["groups"], taken["time"], name,
         labelled,
