@@ -42,7 +42,7 @@ class {name}({base}):
     >>> {name}().fit({rows}).{method}({new})
     """
 
-    accepts: ClassVar[Accepts] = Accepts(numeric=True)
+    accepts: ClassVar[Accepts] = Accepts({accepts})
     card: ClassVar[Card] = Card(
         "What it does in one sentence.",
         Traits({traits}),
@@ -57,15 +57,11 @@ class {name}({base}):
     def recipe(self) -> Recipe:
         """What is optimised, and how."""
         return Recipe(
-            "rows of numbers; other kinds are converted",
+            "{data}",
             "what the model is",
             "what it minimises",
             f"how, with {{self.alpha:g}} [alpha]",
         )
-
-    def learn(self, table: Any, target: Any, weight: Floats | None) -> None:
-        """Set the fitted attributes from typed rows."""
-        raise NotImplementedError
 
 {answers}'''
 
@@ -109,6 +105,11 @@ class Kind:
     rows: str = "[[0.0], [1.0], [3.0]]"
     new: str = "[[2.0]]"
     contest: bool = False
+    learn: Hook = Hook(
+        "learn", "Set the fitted attributes from typed rows.", "None", "table: Any, target: Any, weight: Floats | None"
+    )
+    accepts: str = "numeric=True"
+    data: str = "rows of numbers; other kinds are converted"
 
 
 def _without_target(concept: str) -> str:
@@ -147,6 +148,25 @@ KINDS = {
         ),
         '"weights_": "float[p]", "n_parameters_": "int[]"',
     ),
+    "sequence": Kind(
+        "SequenceModel", '"sequence"', "predict",
+        (Hook("paths", "Place of the label of every step, one sequence after the other.", "NDArray[np.int64]",
+              "sequences: Any"),),
+        rows='[["a", "b"], ["b"]], [["x", "y"], ["y"]]', new='[["a"]]', accepts="numeric=False, nominal=True",
+        learn=Hook("learn", "Set the fitted attributes from sequences of typed steps; a target for each step.", "None",
+                   "table: Any, target: Any, weight: Floats | None"),
+        data="sequences of steps",
+    ),
+    "recommender": Kind(
+        "Recommender", '"recommendation"', "predict",
+        (Hook("affinity", "Score of each pair: higher for what is liked more.", "Floats", "users: Any, items: Any"),),
+        '**Recommender.learned, "weights_": "float[p]"',
+        rows='{"user": ["ann"], "item": ["tea"]}', new='{"user": ["ann"], "item": ["tea"]}',
+        accepts="numeric=False, nominal=True, missing=True",
+        learn=Hook("learn_pairs", "Set the fitted attributes from pairs, given as places of users and items.", "None",
+                   "users: Any, items: Any, ratings: Any, weight: Any"),
+        data="pairs of users and items",
+    ),
 }  # fmt: skip
 
 
@@ -164,11 +184,12 @@ def model_text(name: str, kind: Kind) -> str:
     imports = sorted({"Accepts", "Assumption", "Card", "Complexity", "Recipe", "Traits", kind.base})
     contest = '    contest = "not measured beside the candidates yet"\n' if kind.contest else ""
     answers = "\n".join(
-        ANSWER.format(hook=h.name, arguments=h.arguments, returns=h.returns, says=h.says) for h in kind.hooks
+        ANSWER.format(hook=h.name, arguments=h.arguments, returns=h.returns, says=h.says)
+        for h in (kind.learn, *kind.hooks)
     )
     return MODEL.format(
         name=name, base=kind.base, imports=", ".join(imports), traits=kind.traits, learned=kind.learned, rows=kind.rows,
-        method=kind.method, new=kind.new, contest=contest, answers=answers,
+        method=kind.method, new=kind.new, contest=contest, answers=answers, accepts=kind.accepts, data=kind.data,
     )  # fmt: skip
 
 

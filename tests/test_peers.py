@@ -47,6 +47,7 @@ ALLOWED = {
         ),
         "levels are read from the table; sections() shows the probabilities",
     ),
+    "GaussianNB": {"epsilon_": "only a column without variance gets some, by its own scale, not all by one number"},
     "GradientBoostingClassifier": dict.fromkeys(
         (
             "ccp_alpha", "criterion", "init", "min_impurity_decrease", "min_samples_split",

@@ -42,7 +42,7 @@ def test_a_column_with_a_role_is_shown_and_never_learned_from(role: str, column:
     assert [s.name for s in schema.features] == ["x"]
     assert schema.frame().set_index("column").loc["c", "role"] == role
     assert f"c  {role}" in str(schema).replace("c    ", "c  ")
-    assert schema.told()["c"] == role
+    assert schema.stated_kinds()["c"] == role
     if role in ("target", "weight"):
         return
     model = GaussianNB(kinds={"c": role}).fit(table, np.arange(n) % 2)

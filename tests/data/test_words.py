@@ -56,7 +56,7 @@ def test_free_text_is_told_from_identifiers() -> None:
     )
     assert not schema["code"].text
     assert not schema["name"].text
-    assert schema.told()["note"] == "text"
+    assert schema.stated_kinds()["note"] == "text"
     assert [f.columns for f in profile(frame)["Q302"]] == [("code",), ("name",)]
     assert infer({"a": ["x y", "z", "x y"]}, {"a": "text"})["a"].text
     with pytest.raises(SchemaError, match="'age' is said to hold free text but holds number"):

@@ -126,7 +126,7 @@ def test_long_levels_do_not_wait_in_memory(client_of, model, titanic, row):
         assert client.post("/predict", {"rows": rows}).status == 200
     assert watch._n == 360
     assert len(pickle.dumps(watch._waiting)) < 300_000
-    assert service_of(client).watch.told()["rows"] == 360
+    assert service_of(client).watch.state()["rows"] == 360
 
 
 def test_what_is_remembered_of_new_rows_does_not_grow_with_them(client_of, model, titanic, row):
@@ -142,5 +142,5 @@ def test_what_is_remembered_of_new_rows_does_not_grow_with_them(client_of, model
         sizes.append(len(pickle.dumps((watch._watcher._tallies, watch._watcher._extra))))
     assert sizes[-1] < sizes[0] + 200
     assert len(watch._watcher._tallies["sex"].unlisted) == EXAMPLES
-    told = watch.told()
+    told = watch.state()
     assert told["rows"] == 6000

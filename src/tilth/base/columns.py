@@ -176,7 +176,7 @@ def take_rows(raw: RawTable, index: NDArray[Any]) -> RawTable:
 
 def schema_of_part(raw: RawTable, known: Schema) -> Schema:
     """What a later part of the data adds to a schema: levels and ranges; kinds and roles stay as first decided."""
-    told = {
+    kinds = {
         c.name: "text"
         if c.text
         else c.role
@@ -188,7 +188,7 @@ def schema_of_part(raw: RawTable, known: Schema) -> Schema:
         else "nominal"
         for c in known.columns
     }
-    part = infer(raw, told)
+    part = infer(raw, kinds)
     columns = tuple(
         dataclasses.replace(p, kind=k.kind if k.role != "feature" else Kind(k.kind.name, p.kind.levels), role=k.role)
         for p, k in zip(part.columns, known.columns, strict=True)

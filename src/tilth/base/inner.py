@@ -68,7 +68,7 @@ class Inner:
     def _fit_ours(self, model: Any, raw: RawTable, y: NDArray[Any], weight: Floats | None) -> Any:
         known = model.get_params(deep=False)
         if "kinds" in known and self.schema.columns:
-            model.set_params(kinds={**self.schema.told(), **(known["kinds"] or {})})
+            model.set_params(kinds={**self.schema.stated_kinds(), **(known["kinds"] or {})})
         for name, usual in (("mismatch", "convert"), ("missing", "auto")):
             if name in known and getattr(self, name) != usual:
                 model.set_params(**{name: getattr(self, name)})
@@ -88,9 +88,9 @@ class Inner:
                 self.schema, takes, mismatch=self.mismatch, missing=self.missing, owner=type(model).__name__  # type: ignore[arg-type]
             )  # fmt: skip
             conversions, _ = planned.fit(raw.typed(self.schema), weight)
-        made = Foreign(model, conversions, not raw.is_sparse)
-        model.fit(made.rows(raw), y, **weights_for(model, weight, self.owner))
-        return made
+        foreign = Foreign(model, conversions, not raw.is_sparse)
+        model.fit(foreign.rows(raw), y, **weights_for(model, weight, self.owner))
+        return foreign
 
     # ---------------------------------------------------------------------------------------------------------- parts
 
@@ -121,14 +121,14 @@ class Inner:
 
     def over_folds(self, part: Ints, answer: Callable[[Any, Ints], None], title: str, **settings: Any) -> list[Any]:
         """Fit a model without each part and let ``answer(model, rows)`` ask it about the part; gives the models."""
-        found = []
+        models = []
         with progress.task(f"{self.owner}: {title}", total=int(part.max()) + 1) as work:
             for train, test in pairs_of(part):
                 model = self.fit(train, quiet=True, **settings)
                 answer(model, test)
-                found.append(model)
+                models.append(model)
                 work.advance()
-        return found
+        return models
 
     def rows(self, index: Ints) -> RawTable:
         """Some of the rows."""

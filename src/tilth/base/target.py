@@ -213,10 +213,10 @@ def encode_labels(values: Target, *, unlabelled: bool = False) -> tuple[NDArray[
         return classes, place_of.astype(np.int32)
     import pandas as pd
 
-    codes, found = pd.factorize(np.asarray(values, dtype=object))
+    codes, labels = pd.factorize(np.asarray(values, dtype=object))
     if (codes < 0).any():
         raise ValueError(f"Input y contains NaN: {int((codes < 0).sum())} labels are missing; drop those rows.")
-    return _sorted_labels(codes, list(found))
+    return _sorted_labels(codes, list(labels))
 
 
 def _are_known(values: Target) -> NDArray[np.bool_]:
@@ -230,20 +230,20 @@ def _are_known(values: Target) -> NDArray[np.bool_]:
     return ~pd.isna(values)
 
 
-def _sorted_labels(codes: NDArray[Any], found: list[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
+def _sorted_labels(codes: NDArray[Any], labels: list[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """Distinct labels that occur, sorted, and codes among them."""
-    occurs = np.bincount(codes, minlength=len(found)) > 0
+    occurs = np.bincount(codes, minlength=len(labels)) > 0
     if not occurs.all():
         codes = (np.cumsum(occurs) - 1)[codes]
-        found = [v for v, there in zip(found, occurs, strict=True) if there]
+        labels = [v for v, there in zip(labels, occurs, strict=True) if there]
     try:
-        order = np.argsort(np.asarray(found, dtype=object), kind="stable")
+        order = np.argsort(np.asarray(labels, dtype=object), kind="stable")
     except TypeError:
-        names = ", ".join(sorted({type(v).__name__ for v in found}))
+        names = ", ".join(sorted({type(v).__name__ for v in labels}))
         raise TypeError(f"Labels must be of one type to be told apart; found {names}. Make them all strings.") from None
-    place = np.empty(len(found), dtype=np.int32)
-    place[order] = np.arange(len(found), dtype=np.int32)
-    ordered = [found[i] for i in order]
+    place = np.empty(len(labels), dtype=np.int32)
+    place[order] = np.arange(len(labels), dtype=np.int32)
+    ordered = [labels[i] for i in order]
     if all(isinstance(v, str) for v in ordered):
         return np.array(ordered), place[codes]
     if all(isinstance(v, (bool, int, float, np.number, np.bool_)) for v in ordered):
@@ -272,14 +272,14 @@ def codes_among(
     """The place of each label among known classes, -1 for a missing one; a new label is an error that names it."""
     if unlabelled and not _are_known(values).any():
         return np.full(len(values), -1, dtype=np.int32)
-    found, codes = encode_labels(values, unlabelled=unlabelled)
+    labels, codes = encode_labels(values, unlabelled=unlabelled)
     place = {v: i for i, v in enumerate(classes.tolist())}
-    strangers = [v for v in found.tolist() if v not in place]
+    strangers = [v for v in labels.tolist() if v not in place]
     if strangers:
         raise ValueError(
             f"{owner}: y holds {strangers[:5]}, which the classes given first do not list: {classes.tolist()[:10]}."
         )
-    places = np.array([*(place[v] for v in found.tolist()), -1], dtype=np.int32)
+    places = np.array([*(place[v] for v in labels.tolist()), -1], dtype=np.int32)
     return places[codes]
 
 
@@ -328,17 +328,17 @@ def check_weight(weight: Any, n_rows: int, owner: str, *, is_part: bool = False)
 
 
 def class_weights(
-    given: Any, classes: NDArray[Any], codes: NDArray[Any], weight: NDArray[np.float64] | None, owner: str
+    weights: Any, classes: NDArray[Any], codes: NDArray[Any], weight: NDArray[np.float64] | None, owner: str
 ) -> NDArray[np.float64]:
     """Weight of each class: by name, or ``"balanced"``: W / (k x weight of the class), so that all weigh the same."""
-    if given == "balanced":
+    if weights == "balanced":
         held = np.bincount(codes, weight, minlength=len(classes)).astype(np.float64)
         return held.sum() / (len(classes) * np.maximum(held, 1e-300))
     names = classes.tolist()
-    strangers = [label for label in given if label not in names]
+    strangers = [label for label in weights if label not in names]
     if strangers:
         raise ValueError(f"{owner}: class_weight names {strangers[0]!r}, which is none of the classes {names[:12]}.")
-    out = np.array([float(given.get(label, 1.0)) for label in names])
+    out = np.array([float(weights.get(label, 1.0)) for label in names])
     if not np.isfinite(out).all() or (out < 0).any() or not (out > 0).any():
-        raise ValueError(f"{owner}: class weights must be finite and not negative, and one above 0; got {given!r}.")
+        raise ValueError(f"{owner}: class weights must be finite and not negative, and one above 0; got {weights!r}.")
     return out

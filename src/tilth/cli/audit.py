@@ -53,36 +53,36 @@ def audit(
     Also preparation that saw all rows. Each suspicion is measured by fitting without it. With --fail-on only warnings
     and worse count, not notes.
     """
-    told: dict[str, Any] = parse_kinds(kinds)
+    stated: dict[str, Any] = parse_kinds(kinds)
     say(f"tilth: reading {source}", quiet)
     from tilth.lifecycle.source import require_column
 
     table = read_table(source, quiet)
     target = known_target(table, target)
     if table.card is not None:
-        told = {**table.card.kinds, **told}
+        stated = {**table.card.kinds, **stated}
     names = [str(c) for c in table.frame.columns]
-    for name in [n for n in (groups, time) if n] + list(told):
+    for name in [n for n in (groups, time) if n] + list(stated):
         require_column(names, name, "one asked for")
     # What the card of a bundled table calls no feature stays out, unless it is asked for.
     aside = [n for n in (table.card.ignore if table.card else ()) if n not in (groups, time, target)]
     frame = table.frame.drop(columns=aside)
-    told = {n: k for n, k in told.items() if n not in (*aside, groups, time)}
+    stated = {n: k for n, k in stated.items() if n not in (*aside, groups, time)}
     from tilth.evaluate.audit import audit as examine  # after the table, so that a bad file is told at once
 
     with shown_progress(quiet):
-        found = examine(
-            _model(model, frame[target]), frame, target, groups=groups, time=time, kinds=told or None, folds=folds,
+        report = examine(
+            _model(model, frame[target]), frame, target, groups=groups, time=time, kinds=stated or None, folds=folds,
             source=read_table(original, quiet).frame if original else None, seed=seed,
         )  # fmt: skip
     if as_json:
-        print_json(found.to_dict())
+        print_json(report.to_dict())
     else:
         from tilth.report.render import show
 
-        click.echo(found.text(all=show_all))
-        show(found.sections()[1:], sys.stdout)
-    failed = fail_on is not None and found.failed(fail_on)  # type: ignore[arg-type]
+        click.echo(report.text(all=show_all))
+        show(report.sections()[1:], sys.stdout)
+    failed = fail_on is not None and report.failed(fail_on)  # type: ignore[arg-type]
     return Exit.FINDINGS if failed else Exit.OK
 
 

@@ -48,18 +48,18 @@ def compare(
     if len(set(things)) < len(things):
         raise click.UsageError("compare needs two different files or folders; got the same one twice.")
     if source is None and any(_is_run(thing) for thing in things):
-        found = _runs(things)
+        comparison = _runs(things)
     elif source is None:
         raise click.UsageError("To compare model files, name a table with known targets: --on SOURCE.")
     else:
         say(f"tilth: comparing {', '.join(things)} on {source}", quiet)
-        found = _models(things, source, target, metrics, seed, quiet)
+        comparison = _models(things, source, target, metrics, seed, quiet)
     if as_json:
-        print_json(found.to_dict())
+        print_json(comparison.to_dict())
         return
     from tilth.report.render import show
 
-    show(found.sections(), sys.stdout)
+    show(comparison.sections(), sys.stdout)
 
 
 def _is_run(thing: str) -> bool:

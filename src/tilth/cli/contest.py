@@ -42,12 +42,12 @@ class Contest(Result):
         board, m = self.scores, self.scores.main
         best = board.best
         rows = count(board.resampling.problem.n_rows, "row")
-        said = [f"{best} has the best {m.name} on {rows}: {board.scores[best][m.name]}."]
+        sentences = [f"{best} has the best {m.name} on {rows}: {board.scores[best][m.name]}."]
         for name in board.ranking[1:]:
             gain = board.resampling.difference(name, best, m, board.level)
             tie = gain.low <= 0 <= gain.high
-            said.append(f"{name} minus {best}: {signed(gain)}, {'a tie' if tie else 'worse'}.")
-        return " ".join(said)
+            sentences.append(f"{name} minus {best}: {signed(gain)}, {'a tie' if tie else 'worse'}.")
+        return " ".join(sentences)
 
     def frame(self) -> pd.DataFrame:
         """One row per model: score, interval, paired difference to the best, verdict."""
@@ -69,12 +69,12 @@ class Contest(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as JSON-ready data."""
-        told = self.scores.to_dict()
+        scores = self.scores.to_dict()
         return plain({
             "schema": "tilth.compare/1", "kind": "models", "source": self.source, "target": self.target,
-            "rows": told["n"], "metric": self.scores.main.name, "verdict": self.verdict(), "best": self.scores.best,
-            "ties": self.scores.ties, "scores": told["scores"], "models": self.frame().to_dict("records"),
-            "notes": told["notes"],
+            "rows": scores["n"], "metric": self.scores.main.name, "verdict": self.verdict(), "best": self.scores.best,
+            "ties": self.scores.ties, "scores": scores["scores"], "models": self.frame().to_dict("records"),
+            "notes": scores["notes"],
         })  # fmt: skip
 
     def __str__(self) -> str:
@@ -102,11 +102,11 @@ def compare_fitted(
         for name, model in models.items()
     }
     once = Splits("models fitted before", "given", (Split(rows[:0], rows),), problem.n_rows, seed)
-    found = Comparison(Resampling(problem, once, trials), chosen, next(iter(models)))
+    comparison = Comparison(Resampling(problem, once, trials), chosen, next(iter(models)))
     gone = len(table.frame) - len(labelled)
     if gone:
-        found.notes.append(f"{count(gone, 'row')} without a value of {target!r} left out.")
-    return Contest(found, table.name, target)
+        comparison.notes.append(f"{count(gone, 'row')} without a value of {target!r} left out.")
+    return Contest(comparison, table.name, target)
 
 
 def _with_classes(problem: Problem, models: Mapping[str, Any], source: str, target: str) -> Problem:

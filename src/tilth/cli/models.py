@@ -28,8 +28,8 @@ def models(matching: str | None, target: str | None, as_json: bool, quiet: bool)
     from tilth.models import catalogue
 
     if matching is None:
-        found = catalogue.models()
-        _print("Models", found if as_json else found.drop(columns="traits"), "models", as_json)
+        table = catalogue.models()
+        _print("Models", table if as_json else table.drop(columns="traits"), "models", as_json)
         return
     from tilth.lifecycle.source import require_column
 
@@ -38,8 +38,8 @@ def models(matching: str | None, target: str | None, as_json: bool, quiet: bool)
     if target is not None:
         require_column([str(c) for c in source.frame.columns], target)
     kinds = dict(source.card.kinds) if source.card else None
-    found = catalogue.matching(source.frame, target, kinds=kinds)
-    _print(f"Models for {source.name}", found, "models", as_json, source=source.name, target=target)
+    table = catalogue.matching(source.frame, target, kinds=kinds)
+    _print(f"Models for {source.name}", table, "models", as_json, source=source.name, target=target)
 
 
 @click.command(epilog=examples("tilth datasets", "tilth profile titanic", "tilth run titanic"))

@@ -37,7 +37,7 @@ def examples(*lines: str) -> str:
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
 
 
-def parse_kinds(given: Sequence[str]) -> dict[str, Any]:
+def parse_kinds(pairs: Sequence[str]) -> dict[str, Any]:
     """Kinds as typed: ``column=nominal``, or the levels of an ordinal from low to high, ``size=small<mid<large``.
 
     >>> parse_kinds(["zip=nominal", "size=small<mid<large"])
@@ -47,7 +47,7 @@ def parse_kinds(given: Sequence[str]) -> dict[str, Any]:
 
     words = ("numeric", "nominal", "ordinal", "date", *NOT_LEARNED)
     kinds: dict[str, Any] = {}
-    for text in given:
+    for text in pairs:
         name, sign, word = text.rpartition("=")
         if sign and name and word in (*words, "ignore", "drop"):
             kinds[name] = word
@@ -111,11 +111,11 @@ def known_target(table: Source, target: str | None) -> str:
     from tilth.lifecycle.source import require_column
 
     names = [str(c) for c in table.frame.columns]
-    found = target or (table.card.target if table.card else None)
-    if found is None:
+    name = target or (table.card.target if table.card else None)
+    if name is None:
         raise click.UsageError(f"--target is needed: the column to predict. The columns are {', '.join(names[:12])}.")
-    require_column(names, found)
-    return found
+    require_column(names, name)
+    return name
 
 
 def model_file(model: str) -> Path:

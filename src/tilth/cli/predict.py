@@ -85,18 +85,18 @@ def predict(
             n_rows += len(answers)
             if watcher is not None:
                 watcher.add(rows)
-        found = None if watcher is None else watcher.result()
+        monitoring = None if watcher is None else watcher.result()
         if as_json:
             write.finish({
                 "schema": "tilth.predict/1", "model": str(path), "class": type(answerer.model).__name__,
                 "source": source, "rows": n_rows, "file": None if out is None else str(out),
-                "warnings": heard.told(), "monitoring": None if found is None else found.to_dict(),
+                "warnings": heard.lines(), "monitoring": None if monitoring is None else monitoring.to_dict(),
             })  # fmt: skip
-    for line in heard.told():
+    for line in heard.lines():
         say_notes([line])
-    if found is not None and found.light != "good":
-        said = [f.title for severity in ("serious", "warning") for f in found.of(severity)]
-        say_notes([f"New rows and training rows: {found.verdict()}", *(f"  {title}" for title in said)])
+    if monitoring is not None and monitoring.light != "good":
+        titles = [f.title for severity in ("serious", "warning") for f in monitoring.of(severity)]
+        say_notes([f"New rows and training rows: {monitoring.verdict()}", *(f"  {title}" for title in titles)])
     if out is not None:
         say(f"tilth: wrote {n_rows} predictions to {out}", quiet)
 
@@ -178,8 +178,8 @@ class Answerer:
                 warnings.simplefilter("ignore", TilthWarning)  # the same as for the prediction, which has said it
                 if self._background is None:
                     self._background = rows.head(200)
-                made = explanation(self.model, rows, self._background)
-                for k, words in enumerate(reasons(made), 1):
+                explained = explanation(self.model, rows, self._background)
+                for k, words in enumerate(reasons(explained), 1):
                     out[f"reason {k}"] = words
         return out
 
@@ -209,17 +209,17 @@ class Heard:
             yield
         for warning in caught:
             ours = isinstance(warning.message, TilthWarning)
-            said = str(warning.message) if ours else f"{warning.category.__name__}: {warning.message}"
+            text = str(warning.message) if ours else f"{warning.category.__name__}: {warning.message}"
             # Numbers of rows and examples differ from chunk to chunk; code and column do not.
-            about = re.search(r"'[^']*'", said)
-            key = f"{getattr(warning.message, 'code', '')} {about[0]}" if ours and about else said
-            self._first.setdefault(key, said)
+            about = re.search(r"'[^']*'", text)
+            key = f"{getattr(warning.message, 'code', '')} {about[0]}" if ours and about else text
+            self._first.setdefault(key, text)
             self._times[key] = self._times.get(key, 0) + 1
 
-    def told(self) -> list[str]:
+    def lines(self) -> list[str]:
         """One line for each."""
         more = {key: n - 1 for key, n in self._times.items()}
-        return [f"{said} (and in {more[k]} more chunks)" if more[k] else said for k, said in self._first.items()]
+        return [f"{text} (and in {more[k]} more chunks)" if more[k] else text for k, text in self._first.items()]
 
 
 # ------------------------------------------------------------------------------------------------------------ writing

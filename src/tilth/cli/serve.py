@@ -74,10 +74,10 @@ def serve(
     except ValueError as error:
         raise click.UsageError(str(error)) from None
 
-    def started(told: dict[str, Any]) -> None:
-        say(f"tilth: serving {path.name} ({told['class']}) at {told['url']} until Ctrl-C", quiet)
+    def started(facts: dict[str, Any]) -> None:
+        say(f"tilth: serving {path.name} ({facts['class']}) at {facts['url']} until Ctrl-C", quiet)
         if as_json:
-            print_json({"schema": "tilth.serve/1", **told})
+            print_json({"schema": "tilth.serve/1", **facts})
 
     try:
         answer(path, host, port, token=secret, limits=limits, allow_hosts=allow_host, on_start=started)
@@ -91,14 +91,14 @@ def _token(token: str | None, token_file: Path | None) -> str | None:
     """The token from where it was given; a command that names it wrongly must not start without one."""
     if token is not None and token_file is not None:
         raise click.UsageError("Give --token or --token-file, not both.")
-    found, source = token, "--token"
+    secret, source = token, "--token"
     if token_file is not None:
         try:
-            found, source = token_file.read_text("ascii").strip(), "--token-file"
+            secret, source = token_file.read_text("ascii").strip(), "--token-file"
         except (OSError, UnicodeDecodeError) as error:
             raise click.UsageError(f"--token-file: {token_file} cannot be read: {error}") from None
     elif token is None and "TILTH_TOKEN" in os.environ:
-        found, source = os.environ["TILTH_TOKEN"].strip(), "TILTH_TOKEN"
-    if found is not None and (not found or not found.isascii() or not found.isprintable() or " " in found):
+        secret, source = os.environ["TILTH_TOKEN"].strip(), "TILTH_TOKEN"
+    if secret is not None and (not secret or not secret.isascii() or not secret.isprintable() or " " in secret):
         raise click.UsageError(f"{source}: a token is one or more visible ASCII characters without spaces.")
-    return found
+    return secret

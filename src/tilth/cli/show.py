@@ -39,16 +39,16 @@ def show(model: str, other: str | None, as_json: bool) -> None:
     from tilth.report.render import show as render
 
     path = model_file(model)
-    told = _told(path)
-    changes = None if other is None else differences(told, _told(model_file(other)))
+    description = _told(path)
+    changes = None if other is None else differences(description, _told(model_file(other)))
     if as_json:
-        print_json({"schema": "tilth.show/1", **told, "differences": changes})
+        print_json({"schema": "tilth.show/1", **description, "differences": changes})
         return
     if changes is None:
-        render([*_pages(path, told), *_model_pages(load(path))], sys.stdout)
+        render([*_pages(path, description), *_model_pages(load(path))], sys.stdout)
     else:
         same = path.read_bytes() == model_file(str(other)).read_bytes()
-        render([*_pages(path, told), _difference_page(changes, same, model, str(other))], sys.stdout)
+        render([*_pages(path, description), _difference_page(changes, same, model, str(other))], sys.stdout)
 
 
 def _told(path: Path) -> dict[str, Any]:
@@ -57,17 +57,17 @@ def _told(path: Path) -> dict[str, Any]:
     return {"file": str(path), **describe_file(path), "about": read_about(path)}
 
 
-def _pages(path: Path, told: dict[str, Any]) -> list[Section]:
+def _pages(path: Path, description: dict[str, Any]) -> list[Section]:
     from tilth.base.declare import Section
 
     facts = {
-        "class": told["class"],
-        "target": told["target"],
-        "written with": ", ".join(f"{k} {v}" for k, v in told["written_with"].items()),
-        "size": f"{told['bytes']:,} bytes",
+        "class": description["class"],
+        "target": description["target"],
+        "written with": ", ".join(f"{k} {v}" for k, v in description["written_with"].items()),
+        "size": f"{description['bytes']:,} bytes",
     }
     pages = [Section(f"Model file {path.name}", _laid_out(facts))]
-    about = told["about"]
+    about = description["about"]
     for key in [k for k in about if k != _LONG]:
         title = {"card": "Model card", "score": "Score"}.get(key, key)
         pages.append(Section(title, _laid_out(_flat(about[key]))))
@@ -91,13 +91,13 @@ def differences(one: Any, other: Any, place: str = "") -> list[dict[str, str]]:
     [{'place': 'b[1]', 'here': '2', 'there': '3'}, {'place': 'c', 'here': '(absent)', 'there': 'None'}]
     """
     if isinstance(one, dict) and isinstance(other, dict):
-        found = []
+        changes = []
         for key in dict.fromkeys([*one, *other]):
             if place == "" and key in _NOT_COMPARED:
                 continue
             inner = f"{place}.{key}" if place else str(key)
-            found += differences(one.get(key, _NOTHING), other.get(key, _NOTHING), inner)
-        return found
+            changes += differences(one.get(key, _NOTHING), other.get(key, _NOTHING), inner)
+        return changes
     if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         return [d for i, (a, b) in enumerate(zip(one, other, strict=True)) for d in differences(a, b, f"{place}[{i}]")]
     return [] if one == other else [{"place": place, "here": _short(one), "there": _short(other)}]
@@ -122,12 +122,12 @@ def _difference_page(changes: list[dict[str, str]], same: bool, model: str, othe
 
     title = f"{model} and {other}"
     if not changes:
-        said = (
+        text = (
             "The two files are the same, byte by byte."
             if same
             else "Same settings and columns, but different learned values."
         )
-        return Section(title, said)
+        return Section(title, text)
     frame = pd.DataFrame(changes).rename(columns={"here": model, "there": other})
     return Section(title, f"They differ in {count(len(changes), 'place')}.", frame)
 

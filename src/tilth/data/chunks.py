@@ -211,9 +211,9 @@ def _added(total: list[Summary], more: list[Summary]) -> list[Summary]:
     """Summaries of the rows so far and of the next chunk, column by column."""
     if not total:
         return more
-    names, found = [s.name for s in total], [s.name for s in more]
-    if names != found:
-        raise SchemaError(f"A later chunk has other columns: {found} instead of {names}.")
+    names, new_names = [s.name for s in total], [s.name for s in more]
+    if names != new_names:
+        raise SchemaError(f"A later chunk has other columns: {new_names} instead of {names}.")
     return [a + b for a, b in zip(total, more, strict=True)]
 
 

@@ -103,8 +103,8 @@ class Plan:
             if spec.expand_date:
                 source |= dict.fromkeys(spec.typed_names, spec.name)
         for step in self.steps:
-            for name, made in zip(step.inputs, step.outputs, strict=False):
-                source |= {new: source.get(name, name) for new in made}
+            for name, outputs in zip(step.inputs, step.outputs, strict=False):
+                source |= {new: source.get(name, name) for new in outputs}
         return source
 
     def in_user_units(self, names: Sequence[str], values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -150,8 +150,8 @@ def _details(spec: ColumnSpec, done: list[tuple[FittedStep, int]]) -> str:
         share = spec.n_missing / max(spec.n_rows, 1)
         parts.append(f"{spec.n_missing} missing ({share:.1%}){'' if done else ', left to the model'}")
     for step, place in done:
-        told = step.step.tell(step.states[place]) if step.states else ""
-        parts.append("; ".join(t for t in (step.reason, told) if t))
+        detail = step.step.tell(step.states[place]) if step.states else ""
+        parts.append("; ".join(t for t in (step.reason, detail) if t))
     return "; ".join(p for p in parts if p)
 
 

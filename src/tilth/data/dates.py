@@ -31,8 +31,8 @@ def read_date(text: Any) -> np.datetime64 | None:
 
 def all_dates(texts: Iterable[Any]) -> bool:
     """Whether there are texts, and each is a date."""
-    given = list(texts)
-    return bool(given) and all(read_date(text) is not None for text in given)
+    dates = list(texts)
+    return bool(dates) and all(read_date(text) is not None for text in dates)
 
 
 def dates_of(levels: Iterable[Any], codes: NDArray[Any]) -> tuple[NDArray[np.datetime64], list[Any]]:

@@ -206,9 +206,9 @@ def _summarise_matrix(table: RawTable, wanted: set[str]) -> list[Summary]:
         for j, c in enumerate(table.columns)
     ]
     if values is not None:
-        for summary, found in zip(summaries, values, strict=True):
+        for summary, distinct in zip(summaries, values, strict=True):
             if summary.name in wanted:
-                summary.few, summary.listed = dict.fromkeys(map(float, found), 1), True
+                summary.few, summary.listed = dict.fromkeys(map(float, distinct), 1), True
         wanted = set()
     for j, summary in enumerate(summaries):
         if table.named or summary.name in wanted:
@@ -217,8 +217,8 @@ def _summarise_matrix(table: RawTable, wanted: set[str]) -> list[Summary]:
 
 
 def _distinct(values: Any) -> dict[float, int]:
-    found, counts = np.unique(values[~np.isnan(values)] if values.dtype.kind == "f" else values, return_counts=True)
-    return dict(zip(map(float, found), map(int, counts), strict=True))
+    distinct, counts = np.unique(values[~np.isnan(values)] if values.dtype.kind == "f" else values, return_counts=True)
+    return dict(zip(map(float, distinct), map(int, counts), strict=True))
 
 
 def _summarise_column(column: RawColumn, wanted: bool) -> Summary:
@@ -254,9 +254,9 @@ def _add_number_facts(s: Summary, values: Any, wanted: bool) -> None:
     if wanted or (s.whole and not s.high - s.low > FEW):
         s.few, s.listed = _distinct(values), wanted
     if s.whole and s.n_missing == 0 and s.high - s.low >= s.n_rows - 1 and ID_NAME.search(s.name):
-        found = np.unique(values).astype(np.float64)
-        s.all_distinct = len(found) == s.n_rows
-        s.seen = found if s.all_distinct and len(found) <= MANY_LEVELS else None
+        distinct = np.unique(values).astype(np.float64)
+        s.all_distinct = len(distinct) == s.n_rows
+        s.seen = distinct if s.all_distinct and len(distinct) <= MANY_LEVELS else None
 
 
 def _all_whole(values: Any) -> bool:
@@ -502,8 +502,8 @@ def decide(summaries: Sequence[Summary], named: bool, kinds: Kinds = None) -> Sc
                 f"Input X contains infinity or a value too large: column {s.name!r} holds {s.n_infinite} infinite "
                 "values; replace them, for instance by missing (NaN) or a cap."
             )
-        told = None if override is None else _told(s, override)
-        decision = told or next(d for d in (rule(s, named) for rule in RULES) if d is not None)
+        stated = None if override is None else _told(s, override)
+        decision = stated or next(d for d in (rule(s, named) for rule in RULES) if d is not None)
         coded = s.form in ("text", "level") and decision.kind.name != "numeric"
         low, high = (np.nan, np.nan) if coded else (s.low, s.high)
         columns.append(
@@ -557,19 +557,19 @@ def _told(s: Summary, override: Override) -> Decision:
             f"or a role ({', '.join(NOT_LEARNED[1:])}); got {override!r}."
         )
     present = _levels_present(s)
-    given = override.levels if isinstance(override, Kind) else () if isinstance(override, str) else tuple(override)
-    if given:
-        keys = {level_key(v) for v in given}
-        if len(keys) < len(given):
-            raise SchemaError(f"kinds[{s.name!r}] names a level twice: {list(given)}.")
+    levels = override.levels if isinstance(override, Kind) else () if isinstance(override, str) else tuple(override)
+    if levels:
+        keys = {level_key(v) for v in levels}
+        if len(keys) < len(levels):
+            raise SchemaError(f"kinds[{s.name!r}] names a level twice: {list(levels)}.")
         strangers = [v for v in present if level_key(v) not in keys]
         if strangers:
             raise SchemaError(
                 f"Column {s.name!r} holds {', '.join(repr(v) for v in strangers[:5])}, which "
-                f"kinds[{s.name!r}] = {list(given)} does not list."
+                f"kinds[{s.name!r}] = {list(levels)} does not list."
             )
         joiner = " < " if word == "ordinal" else ", "
-        return Decision(Kind(word, tuple(map(plain_level, given))), "stated: " + joiner.join(map(str, given[:6])))  # type: ignore[arg-type]
+        return Decision(Kind(word, tuple(map(plain_level, levels))), "stated: " + joiner.join(map(str, levels[:6])))  # type: ignore[arg-type]
     if word == "nominal":
         return Decision(Kind("nominal", tuple(sort_levels(present))), "stated")
     return _told_ordinal(s, present)
@@ -580,9 +580,9 @@ def _told_ordinal(s: Summary, present: list[Level]) -> Decision:
     if s.ordered or all(not isinstance(v, str) for v in present):
         return Decision(Kind("ordinal", tuple(present if s.ordered else sort_levels(present))), "stated, by value")
     for rule in (rule_scale, rule_intervals):
-        found = rule(s, True)
-        if found:
-            return replace(found, reason="stated; " + found.reason)
+        decision = rule(s, True)
+        if decision:
+            return replace(decision, reason="stated; " + decision.reason)
     raise SchemaError(
         f"Column {s.name!r} is said to be ordinal, but the order of its levels is not known; give them from lowest "
         f"to highest: kinds={{{s.name!r}: {sort_levels(present)[:6]}}}."

@@ -14,11 +14,11 @@ def beside(names: Iterable[str], own: Collection[str], mark: str = "column") -> 
     ['age', 'score (column 2)', 'score (column)']
     """
     wanted = list(names)
-    made: list[str] = []
+    out: list[str] = []
     for name in wanted:
         free, number = name, 1
-        while free in own or free in made or (number > 1 and free in wanted):
+        while free in own or free in out or (number > 1 and free in wanted):
             free = f"{name} ({mark})" if number == 1 else f"{name} ({mark} {number})"
             number += 1
-        made.append(free)
-    return made
+        out.append(free)
+    return out

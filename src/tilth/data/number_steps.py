@@ -224,10 +224,10 @@ class Waterfall(Step):
     def learn_column(self, column: Column, weight: Weight = None) -> State:
         """The knots."""
         if self.knots is not None:
-            given = np.asarray(self.knots, dtype=np.float64)
-            if not given.size or (np.diff(given) <= 0).any():
+            knots = np.asarray(self.knots, dtype=np.float64)
+            if not knots.size or (np.diff(knots) <= 0).any():
                 raise ValueError(f"Waterfall: knots must be at least one number, ascending; got {list(self.knots)}.")
-            return {"knots": given}
+            return {"knots": knots}
         inner = weighted.quantile(column.values, list(np.arange(1, self.n_ranges) / self.n_ranges), weight)
         return {"knots": np.unique(inner)}
 
@@ -293,8 +293,8 @@ class Polynomial(Step):
         """All products, in place of the first column."""
         if not columns:
             return []
-        made = [_product(columns, row) for row in states[0]["powers"]]
-        return [made] + [[] for _ in columns[1:]]
+        products = [_product(columns, row) for row in states[0]["powers"]]
+        return [products] + [[] for _ in columns[1:]]
 
 
 def _product(columns: Sequence[Column], powers: NDArray[Any]) -> Column:
@@ -329,7 +329,7 @@ class Features(Step):
     def convert_all(self, columns: Sequence[Column], states: Sequence[State]) -> list[list[Column]]:
         """The original columns (if kept), then the new ones after the last."""
         values = {c.name: c.values for c in columns}
-        made: list[Column] = []
+        features: list[Column] = []
         for name, formula in (self.formulas or {}).items():
             result = formula(values) if callable(formula) else Formula(formula)(values)
             array = np.asarray(result, dtype=np.float64)
@@ -339,9 +339,9 @@ class Features(Step):
                     f"it gave an array of shape {array.shape}."
                 )
             array = np.broadcast_to(array, columns[0].values.shape)
-            made.append(Column(name, NUMERIC, np.where(np.isfinite(array), array, np.nan)))
+            features.append(Column(name, NUMERIC, np.where(np.isfinite(array), array, np.nan)))
         groups = [_same(c, c.values) if self.keep else [] for c in columns]
-        groups[-1] = groups[-1] + made
+        groups[-1] = groups[-1] + features
         return groups
 
     def tell(self, state: State) -> str:
@@ -379,8 +379,8 @@ class RandomProjection(Step):
         """The projected columns, in place of the first; a row with a missing value has no projection."""
         matrix = states[0]["matrix"]
         projected = np.column_stack([c.values for c in columns]) @ matrix.T
-        made = [Column(f"projection{i}", NUMERIC, projected[:, i]) for i in range(len(matrix))]
-        return [made] + [[] for _ in columns[1:]]
+        projections = [Column(f"projection{i}", NUMERIC, projected[:, i]) for i in range(len(matrix))]
+        return [projections] + [[] for _ in columns[1:]]
 
     def tell(self, state: State) -> str:
         """The dimensions."""

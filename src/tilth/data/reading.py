@@ -267,16 +267,16 @@ def _read_objects(name: str, values: Any) -> RawColumn:
         values = np.array(
             [v if v is None or isinstance(v, (str, float, int)) else str(v) for v in values], dtype=object
         )
-    codes, found = pd.factorize(values)
+    codes, uniques = pd.factorize(values)
     if content == "boolean":
-        order = np.array([int(bool(v)) for v in found] + [-1], dtype=np.int32)
+        order = np.array([int(bool(v)) for v in uniques] + [-1], dtype=np.int32)
         return RawColumn(name, "boolean", order[codes], [False, True])
-    return _read_levels(name, codes, list(found), False, form="text")
+    return _read_levels(name, codes, list(uniques), False, form="text")
 
 
-def _read_levels(name: str, codes: NDArray[Any], found: list[Any], ordered: bool, form: Form = "level") -> RawColumn:
+def _read_levels(name: str, codes: NDArray[Any], labels: list[Any], ordered: bool, form: Form = "level") -> RawColumn:
     """Codes and levels with equal keys (1 and "1") united and interned text."""
-    levels = [sys.intern(str(v)) if isinstance(v, str) else plain_level(v) for v in found]
+    levels = [sys.intern(str(v)) if isinstance(v, str) else plain_level(v) for v in labels]
     keys: dict[str, int] = {}
     place = [keys.setdefault(level_key(v), len(keys)) for v in levels]
     codes = np.asarray(codes, dtype=np.int32)

@@ -95,22 +95,22 @@ class Schema:
         """The columns a model may use."""
         return tuple(c for c in self.columns if c.role == "feature")
 
-    def told(self) -> dict[str, Any]:
+    def stated_kinds(self) -> dict[str, Any]:
         """The kinds as a user would state them, so that every part of the rows is read alike.
 
         Levels of nominal columns are left to each part.
         """
-        told: dict[str, Any] = {}
+        kinds: dict[str, Any] = {}
         for spec in self.columns:
             if spec.text:
-                told[spec.name] = "text"
+                kinds[spec.name] = "text"
             elif spec.role != "feature":
-                told[spec.name] = spec.role
+                kinds[spec.name] = spec.role
             elif spec.expand_date:
-                told[spec.name] = "date"
+                kinds[spec.name] = "date"
             elif spec.form != "date":  # a date nobody spoke of is for the model to refuse
-                told[spec.name] = list(spec.kind.levels) if spec.kind.name == "ordinal" else spec.kind.name
-        return told
+                kinds[spec.name] = list(spec.kind.levels) if spec.kind.name == "ordinal" else spec.kind.name
+        return kinds
 
     @functools.cached_property
     def all_numbers(self) -> bool:

@@ -115,7 +115,7 @@ class FittedStep:
 
 
 def _replaced(table: Table, groups: dict[str, list[Column]]) -> Table:
-    out = [made for column in table.columns for made in groups.get(column.name, [column])]
+    out = [part for column in table.columns for part in groups.get(column.name, [column])]
     return Table(out, table.n_rows)
 
 

@@ -169,7 +169,7 @@ def prepared(
         labels = place = numbers_of(values, owner)
     if task == "ranking" and taken["groups"] is None:
         raise ValueError(f"{owner}: a ranking is scored query by query; state the query of each row with groups.")
-    told = None if raw.is_sparse else infer(raw, kinds).told()
+    told = None if raw.is_sparse else infer(raw, kinds).stated_kinds()
     return Problem(
         task, raw, given, labels, place, classes, told, weight, taken["groups"], taken["time"], name,
         labelled,

@@ -257,7 +257,7 @@ def _candidates(
     schema = infer(table, kinds)
     if not schema.features:
         return []
-    told = {**schema.told(), **{c.name: "date" for c in schema.features if c.form == "date"}}
+    told = {**schema.stated_kinds(), **{c.name: "date" for c in schema.features if c.form == "date"}}
     tree = DecisionTreeRegressor(max_depth=DEPTH, min_samples_leaf=least, missing="own", kinds=told)
     weight = None if answers.weight is None else answers.weight[search]
     with warnings.catch_warnings():

@@ -205,7 +205,7 @@ def _tree(subject: Subject, is_class: bool, depth: int, n: int, seed: int) -> An
     from tilth.models.trees.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 
     make = DecisionTreeClassifier if is_class else DecisionTreeRegressor
-    kinds = {c.name: "date" for c in subject.schema.features if c.form == "date"} | subject.schema.told()
+    kinds = {c.name: "date" for c in subject.schema.features if c.form == "date"} | subject.schema.stated_kinds()
     kinds = {k: v for k, v in kinds.items() if k in subject.columns}
     # A rule about a handful of rows is no summary.
     return make(max_depth=depth, min_samples_leaf=max(2, n // 100), random_state=seed, kinds=kinds)

@@ -28,11 +28,11 @@ def plain_about(about: Any) -> dict[str, Any]:
     """
     if not isinstance(about, Mapping):
         raise ValueError(f"about must be a dict with texts as keys; found {type(about).__name__}.")
-    made: dict[str, Any] = _plain(about, "about", 0)
-    size = len(json.dumps(made))
+    content: dict[str, Any] = _plain(about, "about", 0)
+    size = len(json.dumps(content))
     if size > MAX_ABOUT:
         raise ValueError(f"about takes {size:,} characters as JSON, and a model file holds at most {MAX_ABOUT:,}.")
-    return made
+    return content
 
 
 def _plain(value: Any, place: str, depth: int) -> Any:

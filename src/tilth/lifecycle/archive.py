@@ -135,16 +135,16 @@ class Reader:
         """The bytes of the manifest."""
         return self._archive.read(MANIFEST)
 
-    def array(self, name: str, told: Any) -> Array:
+    def array(self, name: str, entry: Any) -> Array:
         """One array, after what the manifest tells of it has been found to agree with the entry itself."""
-        dtype, shape, order, digest = _checked_index(name, told)
+        dtype, shape, order, digest = _checked_index(name, entry)
         count = math.prod(shape)
         with self._archive.open(name) as stream:
             head = _read_header(stream, name)
-            found = _HEADER.fullmatch(head[10:])
-            if found is None or found[1] != dtype.str.encode() or _dims(found[3]) != shape:
+            header = _HEADER.fullmatch(head[10:])
+            if header is None or header[1] != dtype.str.encode() or _dims(header[3]) != shape:
                 raise ModelFileError(f"{name} does not hold what the manifest says, {dtype.str} of shape {shape}.")
-            if (found[2] == b"True") != (order == "F"):
+            if (header[2] == b"True") != (order == "F"):
                 raise ModelFileError(f"{name} has its numbers in another order than the manifest says.")
             if self.sizes[name] != len(head) + count * dtype.itemsize:
                 raise ModelFileError(
@@ -226,10 +226,10 @@ def _checked_directory(archive: zipfile.ZipFile) -> dict[str, int]:
     return sizes
 
 
-def _checked_index(name: str, told: Any) -> tuple[np.dtype[Any], tuple[int, ...], str, str]:
-    if not isinstance(told, dict) or set(told) != {"dtype", "shape", "order", "sha256"}:
+def _checked_index(name: str, entry: Any) -> tuple[np.dtype[Any], tuple[int, ...], str, str]:
+    if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "order", "sha256"}:
         raise ModelFileError(f"the manifest does not describe {name} by dtype, shape, order and sha256.")
-    dtype, shape, order, digest = told["dtype"], told["shape"], told["order"], told["sha256"]
+    dtype, shape, order, digest = entry["dtype"], entry["shape"], entry["order"], entry["sha256"]
     if not isinstance(dtype, str) or not (dtype in DTYPES or _TEXT.fullmatch(dtype)):
         raise ModelFileError(f"{name} is of type {dtype!r:.40}, which a model file cannot hold.")
     if order not in ("C", "F") or not isinstance(digest, str):

@@ -221,12 +221,12 @@ class Decoder:
         return [self.decode(v, where, depth + 2) for v in node["items"]]
 
     def _pairs(self, node: Tree, where: str, depth: int) -> dict[Any, Any]:
-        made: dict[Any, Any] = {}
+        mapping: dict[Any, Any] = {}
         for pair in self._items(node, where, depth):
             if not isinstance(pair, list) or len(pair) != 2 or not _is_key(pair[0]):
                 raise ModelFileError(f"{where} has an item that is no pair of key and value.")
-            made[pair[0]] = pair[1]
-        return made
+            mapping[pair[0]] = pair[1]
+        return mapping
 
     def _scalar(self, node: Tree, where: str, depth: int) -> Any:
         scalar: Any = _SCALARS.get(node["dtype"]) if isinstance(node["dtype"], str) else None
@@ -253,9 +253,9 @@ class Decoder:
             raise ModelFileError(f"{where} has {len(items)} items, which do not fill the shape {shape}.")
         if not all(_is_key(v) for v in items):
             raise ModelFileError(f"{where} is an array of things that are neither texts nor numbers.")
-        made = np.empty(len(items), dtype=object)
-        made[:] = items
-        return made.reshape(shape)
+        array = np.empty(len(items), dtype=object)
+        array[:] = items
+        return array.reshape(shape)
 
     def _grid(self, node: Tree, where: str, depth: int) -> Any:
         build = grids.sparse_from if node[TYPE] == "sparse" else grids.table_from
@@ -284,10 +284,10 @@ class Decoder:
             raise ModelFileError(f"{where} is a pipeline without named steps.")
         if len({n for n, _ in steps}) < len(steps):
             raise ModelFileError(f"{where} is a pipeline with two steps of one name.")
-        made = [(n, self.decode(tree, f"{where}.{n}", depth + 3)) for n, tree in steps]
-        if not all(isinstance(step, (Estimator, Pipeline)) or step in (None, "passthrough") for _, step in made):
+        decoded = [(n, self.decode(tree, f"{where}.{n}", depth + 3)) for n, tree in steps]
+        if not all(isinstance(step, (Estimator, Pipeline)) or step in (None, "passthrough") for _, step in decoded):
             raise ModelFileError(f"{where} is a pipeline with a step that is no estimator.")
-        return Pipeline(made)
+        return Pipeline(decoded)
 
     def _estimator(self, node: Tree, where: str, depth: int) -> Estimator:
         name, params, fitted = node["class"], node["params"], node["fitted"]

@@ -67,24 +67,24 @@ def save(
             "save takes an estimator of tilth, or a pipeline of them; got "
             f"{type(model).__module__}.{type(model).__qualname__}, which a model file cannot hold."
         )
-    told = plain_about(about) if about is not None else {}
+    content = plain_about(about) if about is not None else {}
     encoder = Encoder(type(model).__name__, _by_name(classes))
     tree = encoder.encode(model, "" if isinstance(model, Estimator) else "the pipeline")
     replies: dict[str, Any] = {}
     if snapshot.entrance(model) is not None:
         for part in parts_of(model):
             check_state(part)
-        found = snapshot.replay(model)
-        replies = {method: encoder.encode(answer, f"the answer of {method}") for method, answer in found.items()}
+        answers = snapshot.replay(model)
+        replies = {method: encoder.encode(answer, f"the answer of {method}") for method, answer in answers.items()}
     manifest = {
         "format": FORMAT,
-        "format_version": 2 if told else 1,
+        "format_version": 2 if content else 1,
         "written_with": {"tilth": _version(), "python": platform.python_version(), "numpy": np.__version__},
         "model": tree,
         "snapshot": {"recipe": snapshot.RECIPE, "answers": replies},
     }
-    if told:
-        manifest["about"] = told
+    if content:
+        manifest["about"] = content
 
     def text(index: dict[str, Any]) -> bytes:
         written = json.dumps(manifest | {"arrays": index}, indent=1, allow_nan=False).encode("ascii")
@@ -134,8 +134,8 @@ def describe_file(path: StrPath, *, max_bytes: int = archive.MAX_BYTES) -> dict[
     target = Path(path)
     manifest = _manifest(target, max_bytes)
     model, arrays = manifest["model"], manifest["arrays"]
-    told = model.get("steps") if model.get(TYPE) == "pipeline" else None
-    steps = [s[1] for s in told if isinstance(s, list) and len(s) == 2] if isinstance(told, list) else []
+    entry = model.get("steps") if model.get(TYPE) == "pipeline" else None
+    steps = [s[1] for s in entry if isinstance(s, list) and len(s) == 2] if isinstance(entry, list) else []
     first = next((s for s in steps if isinstance(s, dict)), model)
     fitted = _part(first, "fitted")
     return {
@@ -146,7 +146,7 @@ def describe_file(path: StrPath, *, max_bytes: int = archive.MAX_BYTES) -> dict[
         "target": fitted.get("target_"),
         "columns": [_column(node) for node in _items(_part(_part(fitted, "schema_"), "fields").get("columns"))],
         "fitted": sorted(fitted),
-        "arrays": {name: f"{_get(told, 'dtype')} {_get(told, 'shape')}" for name, told in arrays.items()},
+        "arrays": {name: f"{_get(entry, 'dtype')} {_get(entry, 'shape')}" for name, entry in arrays.items()},
         "about": list(manifest.get("about", ())),
         "bytes": target.stat().st_size,
     }
@@ -162,8 +162,8 @@ def read_about(path: StrPath, *, max_bytes: int = archive.MAX_BYTES) -> dict[str
     ...     read_about(path)
     {'card': {'use': 'teaching'}}
     """
-    told: dict[str, Any] = _manifest(Path(path), max_bytes).get("about", {})
-    return told
+    content: dict[str, Any] = _manifest(Path(path), max_bytes).get("about", {})
+    return content
 
 
 def _manifest(path: Path, max_bytes: int) -> dict[str, Any]:
@@ -178,10 +178,10 @@ def _manifest(path: Path, max_bytes: int) -> dict[str, Any]:
 def _load(path: Path, verify: bool, max_bytes: int, extra: Extra) -> Any:
     with archive.opened(path, max_bytes) as reader:
         manifest = _parsed(reader.manifest())
-        told = manifest["arrays"]
-        if set(told) != set(reader.sizes) - {archive.MANIFEST}:
+        index = manifest["arrays"]
+        if set(index) != set(reader.sizes) - {archive.MANIFEST}:
             raise ModelFileError("its arrays are not those of its manifest.")
-        arrays = {name: reader.array(name, told[name]) for name in told}
+        arrays = {name: reader.array(name, index[name]) for name in index}
     decoder = Decoder(arrays, extra)
     if manifest["model"].get(TYPE) not in ("estimator", "pipeline"):
         raise ModelFileError("it holds no estimator.")
@@ -257,20 +257,24 @@ def _things(text: bytes) -> int:
     return text.count(b",") + text.count(b"[") + text.count(b"{")
 
 
-def _replies(told: dict[str, Any]) -> dict[str, Any]:
-    if set(told) != {"recipe", "answers"} or told["recipe"] != snapshot.RECIPE or not isinstance(told["answers"], dict):
+def _replies(content: dict[str, Any]) -> dict[str, Any]:
+    if (
+        set(content) != {"recipe", "answers"}
+        or content["recipe"] != snapshot.RECIPE
+        or not isinstance(content["answers"], dict)
+    ):
         raise ModelFileError("its snapshot of answers is of a kind this version does not know.")
-    if not set(told["answers"]) <= set(snapshot.METHODS.values()):
+    if not set(content["answers"]) <= set(snapshot.METHODS.values()):
         raise ModelFileError("its snapshot answers for methods that are not among those asked.")
-    replies: dict[str, Any] = told["answers"]
+    replies: dict[str, Any] = content["answers"]
     return replies
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) != len(pairs):
         raise ModelFileError("its manifest has a key twice.")
-    return made
+    return mapping
 
 
 def _no_constant(word: str) -> Any:
@@ -292,18 +296,18 @@ def _get(node: Any, key: str) -> Any:
 
 
 def _part(node: dict[str, Any], key: str) -> dict[str, Any]:
-    found = node.get(key)
-    return found if isinstance(found, dict) else {}
+    child = node.get(key)
+    return child if isinstance(child, dict) else {}
 
 
 def _items(node: Any) -> list[Any]:
-    found = _get(node, "items")
-    return found if isinstance(found, list) else []
+    items = _get(node, "items")
+    return items if isinstance(items, list) else []
 
 
 def _column(node: Any) -> dict[str, Any]:
     """One column of the schema as written, with its kind's levels beside it."""
-    told = _part(node, "fields") if isinstance(node, dict) else {}
-    kind = _part(_part(told, "kind"), "fields")
-    plain = {name: value for name, value in told.items() if not isinstance(value, dict)}
+    fields = _part(node, "fields") if isinstance(node, dict) else {}
+    kind = _part(_part(fields, "kind"), "fields")
+    plain = {name: value for name, value in fields.items() if not isinstance(value, dict)}
     return plain | {"kind": kind.get("name"), "levels": _items(kind.get("levels"))}

@@ -131,12 +131,12 @@ def compare(model: Any, stored: dict[str, Any], name: str, written_by: str, vers
             continue
         if then is None:
             continue
-        told = _difference(then, now)
-        if told:
+        difference = _difference(then, now)
+        if difference:
             warn_model(
                 "W301",
                 f"{name}: this {owner} answers differently in tilth {version} than in {written_by}, "
-                f"which wrote it: {method} {told}. Fit it again, or use the version that wrote it.",
+                f"which wrote it: {method} {difference}. Fit it again, or use the version that wrote it.",
             )
 
 

@@ -90,8 +90,8 @@ class ColumnView:
         """Distinct values (numbers sorted, or places among the levels) and how often each occurs."""
         if self.is_coded:
             counts = np.bincount(self.raw.values[self.raw.values >= 0], minlength=len(self.raw.levels))
-            found = np.flatnonzero(counts)
-            return found, counts[found]
+            places = np.flatnonzero(counts)
+            return places, counts[places]
         values = self.present
         changes = np.flatnonzero(values[1:] != values[:-1]) + 1
         starts = np.concatenate([[0], changes]) if values.size else changes
@@ -112,8 +112,8 @@ class ColumnView:
         """Place of each cell among the distinct values, -1 where missing."""
         if self.is_coded:
             return self.raw.values.astype(np.int64)
-        found = np.searchsorted(self.distinct[0], self.numbers)
-        return np.where(self.missing, -1, found)
+        codes = np.searchsorted(self.distinct[0], self.numbers)
+        return np.where(self.missing, -1, codes)
 
     def label(self, place: int) -> Any:
         """The value that a code stands for."""

@@ -97,7 +97,7 @@ def constants(view: View) -> Iterator[Finding]:
 def _suspects(column: ColumnView) -> list[int]:
     """Places among the distinct values that look like codes, at most one per end and one inside."""
     values, counts = column.distinct
-    found = []
+    places = []
     last = len(values) - 1
     for at, inner in ((last, slice(0, last)), (0, slice(1, None))):
         value, rest = float(values[at]), values[inner]
@@ -107,13 +107,13 @@ def _suspects(column: ColumnView) -> list[int]:
         code = _is_code(value) and gap >= max(0.25 * span, 3 if abs(value) < 10 else 2)
         zero = value == 0 and at == 0 and (_far_zero(column) or _many_zeros(column))
         if counts[at] >= 2 and (negative or code or zero):
-            found.append(at)
-    if column.n_distinct >= 30 and not found:
+            places.append(at)
+    if column.n_distinct >= 30 and not places:
         at = int(counts.argmax())
         around = np.delete(counts[max(0, at - 10) : at + 11], min(at, 10))
         if abs(values[at]) >= 99 and _is_code(float(values[at])) and counts[at] >= max(10, 20 * int(around.max())):
-            found.append(at)
-    return found
+            places.append(at)
+    return places
 
 
 def _is_code(value: float) -> bool:
@@ -166,8 +166,8 @@ def dates_in_disguise(view: View) -> Iterator[Finding]:
 
 def _date_levels(column: ColumnView) -> dict[str, int]:
     if column.raw.form == "date":
-        found, counts = column.distinct
-        days = found.astype(np.int64).astype("datetime64[s]").astype("datetime64[D]").astype(str)
+        values, counts = column.distinct
+        days = values.astype(np.int64).astype("datetime64[s]").astype("datetime64[D]").astype(str)
         out: dict[str, int] = {}
         for day, n in zip(days.tolist(), counts.tolist(), strict=True):
             out[day] = out.get(day, 0) + n

@@ -62,8 +62,8 @@ class JoinReport(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON-ready data."""
-        found = [f.to_dict() for f in self.findings]
-        return {"schema": "tilth.join/1", "numbers": plain(self.numbers), "findings": found}
+        findings = [f.to_dict() for f in self.findings]
+        return {"schema": "tilth.join/1", "numbers": plain(self.numbers), "findings": findings}
 
     def verdict(self) -> str:
         """The counts, then the troubles."""
@@ -235,11 +235,11 @@ def _unit_findings(
     both = ~(np.isnan(u) | np.isnan(v))
     u, v = u[both], v[both]
     matched = len(u) >= 5
-    found = _unit_of_rows(u, v) if matched else None
-    if found is None and (not matched or np.median(np.abs(u - v)) > 0):
-        found = _unit_of_medians(x, y)
-    if found:
-        ratio, words = found
+    unit = _unit_of_rows(u, v) if matched else None
+    if unit is None and (not matched or np.median(np.abs(u - v)) > 0):
+        unit = _unit_of_medians(x, y)
+    if unit:
+        ratio, words = unit
         yield Finding(
             "serious" if matched else "warning",
             (x.name,),

@@ -191,11 +191,11 @@ class RuleGrower:
         node = Rule(len(rows), float(here.mean()))
         if not levels or here.all() or not here.any():
             return node
-        (asked, least), *below = levels
+        (tested, least), *below = levels
         grid = Grid(self.grid.table.rows(rows), self.grid.bins, self.grid.cells[rows])
         growth = Growth(
             thresholds="auto", max_depth=1, min_rows_leaf=TREE_LEAF, min_level_rows=TREE_LEAF,
-            min_gain=max(least / len(rows), 1e-12), interactions=(asked,),
+            min_gain=max(least / len(rows), 1e-12), interactions=(tested,),
         )  # fmt: skip
         tree = grow_trees(grid, Goal(codes=here.astype(np.int32), n_classes=2), growth, np.zeros(1, dtype=np.int64))
         if tree.n_nodes == 1:
@@ -227,9 +227,9 @@ def _typed(column: ColumnView) -> Column:
     """The column as the engine takes it; a level is the code that ``column.label`` knows."""
     if not _has_levels(column):
         return Column(column.name, Kind("numeric"), column.numbers)
-    found, counts = np.unique(column.codes, return_counts=True)
+    values, counts = np.unique(column.codes, return_counts=True)
     # A level of a row or two is a name, and a list of names is no rule.
-    kept = found[counts >= TREE_LEAF]
+    kept = values[counts >= TREE_LEAF]
     place = np.searchsorted(kept, column.codes)
     known = np.append(kept, RARE - 1)[place] == column.codes
     return Column(column.name, Kind("nominal", (RARE, *kept.tolist())), np.where(known, place + 1, 0).astype(np.int32))
@@ -248,8 +248,8 @@ def _said_levels(column: ColumnView, levels: Sequence[Any], held: Flags, values:
     """Both sides of a split by levels in words, by those of the first that these rows have."""
     seen = np.bincount(values, minlength=len(held)) > 0
     chosen = [levels[i] for i in np.flatnonzero(held & seen).tolist()]
-    said = listed(("missing" if v == GONE else shown(column.label(v)) for v in chosen), 4, last="or")
-    return f"{column.name} is {said}", f"{column.name} is not {said}"
+    words = listed(("missing" if v == GONE else shown(column.label(v)) for v in chosen), 4, last="or")
+    return f"{column.name} is {words}", f"{column.name} is not {words}"
 
 
 def _said_numbers(column: ColumnView, values: NDArray[Any], threshold: float, missing: int) -> tuple[str, str]:

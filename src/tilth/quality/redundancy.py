@@ -175,14 +175,14 @@ def dependent_numbers(view: View) -> Iterator[Finding]:
     yield from _copies(matrix, names, dropped)
     left = [j for j in range(len(names)) if j not in dropped][:MAX_TRIPLE_COLUMNS]
     kept, kept_names = matrix[:, left], [names[j] for j in left]
-    found = list(_triples(kept, kept_names, logs=False)) + list(_triples(kept, kept_names, logs=True))
+    findings = list(_triples(kept, kept_names, logs=False)) + list(_triples(kept, kept_names, logs=True))
     seen: set[frozenset[str]] = set()
     # One relation can be solved for each of its columns; derived columns usually stand last, so the last is reported.
-    for finding in sorted(found, key=lambda f: -kept_names.index(f.columns[0])):
+    for finding in sorted(findings, key=lambda f: -kept_names.index(f.columns[0])):
         if frozenset(finding.columns) not in seen:
             seen.add(frozenset(finding.columns))
             yield finding
-    taken = {finding.columns[0] for finding in found}
+    taken = {finding.columns[0] for finding in findings}
     rest = [j for j, n in enumerate(kept_names) if n not in taken]
     yield from _linear(kept[:, rest], [kept_names[j] for j in rest])
 

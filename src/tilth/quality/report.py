@@ -147,17 +147,17 @@ def profile(
     if max_rows is not None and not (whole and max_rows >= 1):
         raise ValueError(f"profile: max_rows must be a whole number of at least 1, or None; got {max_rows!r}.")
     view = view_of(df, target, kinds=kinds, rules=rules, max_rows=max_rows)
-    found: list[Finding] = []
+    findings: list[Finding] = []
     with progress.task("Checking the data", total=len(CHECKS) + (reference is not None)) as work:
         for check in CHECKS:
-            found += [replace(f, code=check.code) for f in check.run(view)]
+            findings += [replace(f, code=check.code) for f in check.run(view)]
             work.advance()
         shift = None
         if reference is not None:
             shift = compare_views(view_of(reference, _target_name(view, reference), kinds=kinds), view)
-            found += shift.findings
+            findings += shift.findings
             work.advance()
-    kept, omitted = _ranked(found)
+    kept, omitted = _ranked(findings)
     sampled = view.n_rows > view.max_rows
     return Profile(
         kept,
@@ -178,9 +178,9 @@ def _target_name(view: View, reference: Any) -> str | None:
     return name if name in read(reference).names else None
 
 
-def _ranked(found: list[Finding]) -> tuple[list[Finding], dict[str, int]]:
+def _ranked(findings: list[Finding]) -> tuple[list[Finding], dict[str, int]]:
     """Findings by severity, then by code, at most a few per code."""
-    order = sorted(found, key=lambda f: (SEVERITIES.index(f.severity), f.code[1] in "1", f.code))
+    order = sorted(findings, key=lambda f: (SEVERITIES.index(f.severity), f.code[1] in "1", f.code))
     kept: list[Finding] = []
     seen: dict[str, int] = {}
     for f in order:

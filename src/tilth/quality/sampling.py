@@ -67,8 +67,8 @@ def _groups(raw: Any, by: Any) -> NDArray[np.int64]:
         parts = [values]
     out = np.zeros(raw.n_rows, dtype=np.int64)
     for values in parts:
-        codes, found = pd.factorize(values, use_na_sentinel=False)
-        out = pd.factorize(out * len(found) + codes)[0].astype(np.int64)
+        codes, levels = pd.factorize(values, use_na_sentinel=False)
+        out = pd.factorize(out * len(levels) + codes)[0].astype(np.int64)
     return out
 
 

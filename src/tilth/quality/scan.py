@@ -37,16 +37,16 @@ class Bins:
 
 def binned(column: ColumnView, limit: int = BINS) -> Bins:
     """Values one by one when they are few; otherwise quantile bins, or the most frequent levels and the rest."""
-    found, counts = column.distinct
-    if len(found) <= limit:
+    values, counts = column.distinct
+    if len(values) <= limit:
         if column.is_coded:
             place = np.zeros(len(column.raw.levels) + 1, dtype=np.int64)
-            place[found] = np.arange(1, len(found) + 1)
-            return Bins(column, place[column.codes], len(found) + 1)
-        return Bins(column, column.codes + 1, len(found) + 1)
+            place[values] = np.arange(1, len(values) + 1)
+            return Bins(column, place[column.codes], len(values) + 1)
+        return Bins(column, column.codes + 1, len(values) + 1)
     if column.is_coded:
         place = np.full(len(column.raw.levels) + 1, limit, dtype=np.int64)
-        place[found[np.argsort(-counts, kind="stable")[: limit - 1]]] = np.arange(1, limit)
+        place[values[np.argsort(-counts, kind="stable")[: limit - 1]]] = np.arange(1, limit)
         place[-1] = 0
         return Bins(column, place[column.codes], limit + 1)
     cuts = np.unique(column.present[np.linspace(0, len(column.present) - 1, limit + 1).astype(int)[1:-1]])

@@ -205,7 +205,7 @@ def _quantity_leaks(view: View) -> Iterator[Finding]:
     if target.raw.form == "date" or not target.is_number:
         return
     y = target.numbers
-    found: list[tuple[str, float]] = []
+    scores: list[tuple[str, float]] = []
     others = [0.0]
     for column in view.columns:
         if column.n_distinct < 2:
@@ -215,10 +215,10 @@ def _quantity_leaks(view: View) -> Iterator[Finding]:
         if column.is_number and there.mean() > 0.9 and view.n_rows >= LEAK_ROWS:
             r2 = max(r2, float(stats.spearmanr(column.numbers[there], y[there]).statistic) ** 2)
         if r2 >= LEAK_R2:
-            found.append((column.name, r2))
+            scores.append((column.name, r2))
         else:
             others.append(r2)
-    for name, r2 in found:
+    for name, r2 in scores:
         yield Finding(
             "serious" if max(others) < 0.8 else "warning",
             (name,),

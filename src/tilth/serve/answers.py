@@ -77,7 +77,7 @@ class Answerer:
             parts["p_value"] = _plain(outputs.p_values)
         warnings: list[list[dict[str, str]]] = [[] for _ in range(rows.n)]
         parts["warnings"] = warnings
-        for note in rows.notes.told():
+        for note in rows.notes.entries():
             warnings[note.row].append({"field": note.field, "code": note.code, "message": note.message})
         return [dict(zip(parts, row, strict=True)) for row in zip(*parts.values(), strict=True)]
 
@@ -86,28 +86,28 @@ class Answerer:
 
     def explain(self, rows: Rows) -> list[dict[str, Any]]:
         """Per row the terms of the answer: for every class a start and what each field adds to it; and in words."""
-        made = self.explanation(rows)
-        keys = [level_key(c) for c in made.classes]
-        base = np.broadcast_to(made.base, (rows.n, len(keys)))
+        explanation = self.explanation(rows)
+        keys = [level_key(c) for c in explanation.classes]
+        base = np.broadcast_to(explanation.base, (rows.n, len(keys)))
 
         def by_class(amounts: Any) -> dict[str, Any]:
             return dict(zip(keys, _plain(amounts), strict=True))
 
         return [
             {
-                "method": made.method,
-                "scale": made.scale,
+                "method": explanation.method,
+                "scale": explanation.scale,
                 "start": by_class(base[i]),
-                "total": by_class(made.scores[i]),
+                "total": by_class(explanation.scores[i]),
                 "terms": [
                     {
                         "field": name,
-                        "value": made.cells[i][j] if made.cells else "",
-                        "contributions": by_class(made.values[i, :, j]),
+                        "value": explanation.cells[i][j] if explanation.cells else "",
+                        "contributions": by_class(explanation.values[i, :, j]),
                     }
-                    for j, name in enumerate(made.columns)
+                    for j, name in enumerate(explanation.columns)
                 ],
-                "reasons": made.words(i, most=REASONS),
+                "reasons": explanation.words(i, most=REASONS),
             }
             for i in range(rows.n)
         ]
@@ -116,8 +116,8 @@ class Answerer:
         """The model's own explanation where it has one, else a sampled one."""
         if self.fields.is_text:
             raise Refusal(501, "no_explanation", f"{self.name} works on words; its answers have no fields to explain.")
-        made: RowExplanation = asked(explain_rows, self.model, rows.table, background=self.background)
-        return made
+        explanation: RowExplanation = asked(explain_rows, self.model, rows.table, background=self.background)
+        return explanation
 
 
 def asked(method: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
@@ -134,8 +134,8 @@ def _plain(values: Any) -> list[Any]:
     array = np.asarray(values)
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         return [_finite(v) if not isinstance(v, list) else [_finite(u) for u in v] for v in array.tolist()]
-    made: list[Any] = array.tolist()
-    return made if array.dtype.kind in "fiub" else [plain_level(v) for v in made]
+    entries: list[Any] = array.tolist()
+    return entries if array.dtype.kind in "fiub" else [plain_level(v) for v in entries]
 
 
 def _finite(value: float) -> float | None:
@@ -150,23 +150,23 @@ def background_of(fields: Fields, reference: Mapping[str, Any] | None, n: int = 
     if fields.is_text:
         return None
     generator = np.random.default_rng(0)
-    told = {c["name"]: c for c in (reference or {}).get("columns", ())}
-    columns = {f.name: _drawn(f, told.get(f.name, {}), n, generator) for f in fields.fields}
+    references = {c["name"]: c for c in (reference or {}).get("columns", ())}
+    columns = {f.name: _drawn(f, references.get(f.name, {}), n, generator) for f in fields.fields}
     return fields.table_of(columns, n)
 
 
-def _drawn(f: Any, told: Mapping[str, Any], n: int, generator: np.random.Generator) -> list[Any]:
-    counts: Sequence[int] = told.get("counts", ())
+def _drawn(f: Any, reference: Mapping[str, Any], n: int, generator: np.random.Generator) -> list[Any]:
+    counts: Sequence[int] = reference.get("counts", ())
     if f.takes == "number":
         low, high = (f.low, f.high) if f.has_range else (0.0, 0.0)
-        cuts = [low, *told.get("cuts", ()), high]
+        cuts = [low, *reference.get("cuts", ()), high]
         if len(counts) != len(cuts) - 1:
             return generator.uniform(low, high, n).tolist()
         at = generator.choice(len(counts), n, p=np.array(counts) / sum(counts))
         ends = np.maximum.accumulate(np.array(cuts, dtype=np.float64))
         return generator.uniform(ends[at], ends[at + 1]).tolist()
     if f.takes == "level" and f.levels:
-        known = dict(zip(told.get("levels", ()), counts, strict=False))
+        known = dict(zip(reference.get("levels", ()), counts, strict=False))
         shares = np.array([known.get(level_key(v), 0) for v in f.levels], dtype=np.float64)
         shares = shares if shares.sum() > 0 else np.ones(len(shares))
         return [f.levels[i] for i in generator.choice(len(f.levels), n, p=shares / shares.sum())]

@@ -49,7 +49,7 @@ class Notes:
         """Notes that each kind may have in an answer."""
         return max(1, _IN_ALL // max(len(self.counts), 1))
 
-    def told(self) -> Iterator[Note]:
+    def entries(self) -> Iterator[Note]:
         """The notes that are told in full."""
         for first in self._first.values():
             yield from first[: self._share]

@@ -29,23 +29,23 @@ def rows_of(
     text = _decoded(body)
     if content == "csv":
         return _of_csv(text, fields, max_rows, ignore_extra), False
-    made = _parsed(text)
-    if type(made) is not dict:
-        raise _not_rows(f"it is {shown(made)}")
-    key = next(iter(made), "")
-    if len(made) == 1 and key in _LISTS and (key not in fields.names or type(made[key]) is list):
-        records = made[key]
+    document = _parsed(text)
+    if type(document) is not dict:
+        raise _not_rows(f"it is {shown(document)}")
+    key = next(iter(document), "")
+    if len(document) == 1 and key in _LISTS and (key not in fields.names or type(document[key]) is list):
+        records = document[key]
         if type(records) is not list:
             raise _not_rows(f"{key!r} is {shown(records)}")
         _require_few(len(records), max_rows)
         return fields.of_records(records, lambda i: f"{key}[{i}]", ignore_extra), False
-    if len(made) == 1 and key == "columns" and (key not in fields.names or type(made[key]) is dict):
-        columns = made[key]
+    if len(document) == 1 and key == "columns" and (key not in fields.names or type(document[key]) is dict):
+        columns = document[key]
         if type(columns) is not dict:
             raise _not_rows(f"'columns' is {shown(columns)}")
         _require_few(max((len(v) for v in columns.values() if type(v) is list), default=1), max_rows)
         return fields.of_columns(columns, lambda i: f"row {i}", ignore_extra), False
-    return fields.of_records([made], lambda i: "", ignore_extra), True
+    return fields.of_records([document], lambda i: "", ignore_extra), True
 
 
 def cells_of(body: bytes, fields: Fields) -> dict[str, str]:
@@ -77,12 +77,12 @@ def _require_few(n: int, most: int) -> None:
         raise Refusal(422, "no_rows", "The request has no rows; at least one is needed.")
 
 
-def _not_rows(found: str) -> Refusal:
+def _not_rows(reason: str) -> Refusal:
     return Refusal(
         422,
         "not_rows",
         'The body must be one row as an object, {"rows": [...]}, {"dataframe_records": [...]} or '
-        f'{{"columns": {{...}}}}; {found}.',
+        f'{{"columns": {{...}}}}; {reason}.',
     )
 
 
@@ -105,11 +105,11 @@ def _bad_json(why: str) -> Refusal:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    content = dict(pairs)
+    if len(content) < len(pairs):
         twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
         raise _bad_json(f"an object has the key {shown(twice)} more than once")
-    return made
+    return content
 
 
 def _no_constant(word: str) -> Any:
@@ -131,8 +131,8 @@ def _of_csv(text: str, fields: Fields, max_rows: int, ignore_extra: bool) -> Row
             if not row:
                 continue
             if len(row) != len(header):
-                told = f"Line {reader.line_num} has {len(row)} cells; the header line has {len(header)}."
-                raise Refusal(400, "bad_csv", told)
+                message = f"Line {reader.line_num} has {len(row)} cells; the header line has {len(header)}."
+                raise Refusal(400, "bad_csv", message)
             if len(cells) == max_rows:
                 _require_few(max_rows + 1, max_rows)
             cells.append(row)

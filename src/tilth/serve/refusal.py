@@ -33,8 +33,8 @@ class Problems:
 
     def add(self, where: str, row: int | None, name: str | None, expected: str, found: str, message: str = "") -> None:
         """Note that ``where`` holds something else than expected; ``message`` says it better where it can."""
-        told = f"{where}: {message or f'expected {expected}; found {found}'}."
-        self.kept.append(Problem(row, name, expected, found, told))
+        text = f"{where}: {message or f'expected {expected}; found {found}'}."
+        self.kept.append(Problem(row, name, expected, found, text))
         if len(self.kept) >= MOST_PROBLEMS:
             self.check()
 
@@ -67,10 +67,10 @@ class Refusal(Exception):
 
     def to_dict(self) -> dict[str, Any]:
         """The refusal as JSON-ready data."""
-        told: dict[str, Any] = {"status": self.status, "code": self.code, "message": self.message}
+        content: dict[str, Any] = {"status": self.status, "code": self.code, "message": self.message}
         if self.problems:
-            told["problems"] = [asdict(p) for p in self.problems]
-        return {"error": told}
+            content["problems"] = [asdict(p) for p in self.problems]
+        return {"error": content}
 
 
 def shown(value: Any) -> str:

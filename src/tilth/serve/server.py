@@ -74,8 +74,8 @@ def serve(
                 file=sys.stderr,
                 flush=True,
             )
-        told = {"url": _url(listening), "model_id": model_id, "class": type(model).__name__}
-        _run(app, listening, limits, lambda: on_start(told) if on_start else None)
+        status = {"url": _url(listening), "model_id": model_id, "class": type(model).__name__}
+        _run(app, listening, limits, lambda: on_start(status) if on_start else None)
 
 
 def leave_now() -> None:
@@ -92,13 +92,13 @@ def bind(host: str, port: int) -> socket.socket:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (socket.gaierror, UnicodeError, OverflowError) as error:
         raise AddressError(f"There is no address {host!r} on this machine: {error}. Give --host 127.0.0.1.") from None
-    made = socket.socket(family, kind, protocol)
+    listener = socket.socket(family, kind, protocol)
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(address)
-        made.listen(socket.SOMAXCONN)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(socket.SOMAXCONN)
     except OSError as error:
-        made.close()
+        listener.close()
         if error.errno not in (errno.EADDRINUSE, errno.EACCES):
             raise AddressError(f"Cannot listen at {host}: {error.strerror}. Give --host 127.0.0.1.") from None
         with socket.socket(family, kind) as other:
@@ -106,7 +106,7 @@ def bind(host: str, port: int) -> socket.socket:
             free = other.getsockname()[1]
         why = "is in use" if error.errno == errno.EADDRINUSE else "is not allowed to this user"
         raise AddressError(f"Port {port} of {host} {why}; port {free} is free: --port {free}.") from None
-    return made
+    return listener
 
 
 def _url(listening: socket.socket) -> str:

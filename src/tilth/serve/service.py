@@ -54,8 +54,8 @@ class Service:
     def explain(self, body: bytes, content: Content, ignore_extra: bool) -> bytes:
         """The answer to ``POST /explain``."""
         rows, single = self._rows(body, content, ignore_extra, min(self.limits.max_rows, self.limits.max_explained))
-        told = zip(self._answered(rows), self.answerer.explain(rows), strict=True)
-        return self._written([answer | {"explanation": why} for answer, why in told], rows, single)
+        pairs = zip(self._answered(rows), self.answerer.explain(rows), strict=True)
+        return self._written([answer | {"explanation": why} for answer, why in pairs], rows, single)
 
     def form(self, body: bytes) -> dict[str, Any]:
         """The cells of a posted form with the answer and its reasons, or the refusal."""
@@ -83,8 +83,8 @@ class Service:
 
     def _written(self, answers: list[dict[str, Any]], rows: Rows, single: bool) -> bytes:
         """One answer, or all of them with a summary of their warnings, of which each row may not have all."""
-        told = answers[0] if single else {"predictions": answers, "warnings": rows.notes.summary()}
-        return _json(told | self.signature)
+        content = answers[0] if single else {"predictions": answers, "warnings": rows.notes.summary()}
+        return _json(content | self.signature)
 
     def card(self) -> dict[str, Any]:
         """Facts about the model file."""
@@ -103,7 +103,7 @@ class Service:
     def numbers(self) -> dict[str, Any]:
         """All counts, and how far the rows have moved from those of training."""
         model = {"id": self.model_id, "class": self.answerer.name, "version": self.version}
-        return {"model": model, **self.metrics.to_dict(), "drift": self.watch.told()}
+        return {"model": model, **self.metrics.to_dict(), "drift": self.watch.state()}
 
 
 class Watch:
@@ -139,7 +139,7 @@ class Watch:
                 log.warning("Rows are no longer compared with those of training: %s", error)
                 self._watcher = None
 
-    def told(self) -> dict[str, Any] | None:
+    def state(self) -> dict[str, Any] | None:
         """How far each field has moved; None without a reference."""
         with self._lock:
             self._flush()

@@ -257,7 +257,7 @@ def _learned(inner: Inner, params: dict[str, Any], rows: NDArray[np.int64] | Non
     if not (stops_early(made) and is_ours(made)):
         return inner.fit(rows, quiet=rows is not None, **params)
     if "kinds" in made.get_params(deep=False) and inner.schema.columns:
-        made.set_params(kinds={**inner.schema.told(), **(made.get_params(deep=False)["kinds"] or {})})
+        made.set_params(kinds={**inner.schema.stated_kinds(), **(made.get_params(deep=False)["kinds"] or {})})
     every = np.arange(inner.n_rows) if rows is None else rows
     weight = None if inner.weight is None else inner.weight[every]
     group = None if inner.group is None else inner.group[every]

@@ -39,9 +39,9 @@ def seconds_of(column: RawColumn) -> tuple[Floats, int]:
         values = column.values.astype("datetime64[s]")
         return np.where(np.isnat(values), np.nan, values.astype(np.int64).astype(np.float64)), 0
     if column.form in ("text", "level"):
-        found, wrong = dates_of(column.levels, column.values)
+        dates, wrong = dates_of(column.levels, column.values)
         unread = np.isin(column.values, [i for i, v in enumerate(column.levels) if v in set(wrong)])
-        return np.where(np.isnat(found), np.nan, found.astype(np.int64).astype(np.float64)), int(unread.sum())
+        return np.where(np.isnat(dates), np.nan, dates.astype(np.int64).astype(np.float64)), int(unread.sum())
     gone = np.isnan(column.values) if column.values.dtype.kind == "f" else np.asarray(column.values) < 0
     gone = np.zeros(len(gone), dtype=bool) if column.form == "integer" else gone
     return np.full(len(column.values), np.nan), int((~gone).sum())
@@ -56,17 +56,17 @@ def levels_of(column: RawColumn) -> tuple[NDArray[np.int64], list[str]]:
         values, gone = column.values.astype("datetime64[s]"), np.isnat(column.values)
     else:
         values, gone = column.values, column.values < 0
-    found, first, place = np.unique(values[~gone], return_index=True, return_inverse=True)
+    distinct, first, place = np.unique(values[~gone], return_index=True, return_inverse=True)
     order = np.argsort(first, kind="stable")
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
     codes = np.full(len(values), -1, dtype=np.int64)
     codes[~gone] = rank[place.ravel()]
     if column.form in ("number", "integer"):
-        return codes, [level_key(v) for v in found[order]]
+        return codes, [level_key(v) for v in distinct[order]]
     if column.form == "date":
-        return codes, [str(v) for v in found[order]]
-    return codes, [short_level(column.levels[int(v)]) for v in found[order]]
+        return codes, [str(v) for v in distinct[order]]
+    return codes, [short_level(column.levels[int(v)]) for v in distinct[order]]
 
 
 def short_level(level: object) -> str:

@@ -82,15 +82,15 @@ class ColumnReference:
 
     def to_dict(self) -> dict[str, Any]:
         """The column as JSON-ready data; what is not known is left out."""
-        told: dict[str, Any] = {"name": self.name, "kind": self.kind, "role": self.role, "missing": self.n_missing}
+        content: dict[str, Any] = {"name": self.name, "kind": self.kind, "role": self.role, "missing": self.n_missing}
         if self.low is not None and self.high is not None:
-            told |= {"low": self.low, "high": self.high}
+            content |= {"low": self.low, "high": self.high}
         for name in ("cuts", "levels", "counts"):
             if getattr(self, name):
-                told[name] = list(getattr(self, name))
+                content[name] = list(getattr(self, name))
         if self.has_levels:
-            told |= {"other_rows": self.other_rows, "other_levels": self.other_levels}
-        return told
+            content |= {"other_rows": self.other_rows, "other_levels": self.other_levels}
+        return content
 
 
 @dataclass(frozen=True)
@@ -155,20 +155,20 @@ class Reference:
         """What a fitted model's own ``schema_`` knows: kinds, levels, ranges and missing cells, but no shares."""
         if not schema.columns:
             raise SchemaError("A model of a sparse matrix has no columns to be watched.")
-        made = []
+        columns = []
         for spec in schema.columns:
             kind = _kind(spec, spec.form)
             bounded = kind == "numeric" and math.isfinite(spec.low) and math.isfinite(spec.high)
             known = spec.role == "feature"
-            made.append(
+            columns.append(
                 ColumnReference(
-                    spec.name, kind, spec.role, spec.n_missing,
+                    spec.name, kind, "feature" if known else "aside", spec.n_missing,
                     low=float(spec.low) if bounded and known else None,
                     high=float(spec.high) if bounded and known else None,
                     levels=tuple(short_level(v) for v in spec.kind.levels) if known else (),
                 )
             )  # fmt: skip
-        return cls(tuple(made), max((c.n_rows for c in schema.columns), default=0), schema.named)
+        return cls(tuple(columns), max((c.n_rows for c in schema.columns), default=0), schema.named)
 
     def __getitem__(self, name: str) -> ColumnReference:
         for column in self.columns:
@@ -182,18 +182,18 @@ class Reference:
         return {"schema": self.SCHEMA, "rows": self.n_rows, "named": self.named, "columns": columns}
 
     @classmethod
-    def from_dict(cls, told: Any) -> Reference:
+    def from_dict(cls, content: Any) -> Reference:
         """The reference that :meth:`to_dict` wrote; anything else is a ``ValueError`` that says what is wrong."""
-        if not isinstance(told, Mapping) or told.get("schema") != cls.SCHEMA:
-            raise ValueError(f"Reference.from_dict needs data of the schema {cls.SCHEMA!r}; found {told!r:.80}.")
-        rows, columns = told.get("rows"), told.get("columns")
-        if not _is_count(rows) or not isinstance(columns, list) or type(told.get("named")) is not bool:
+        if not isinstance(content, Mapping) or content.get("schema") != cls.SCHEMA:
+            raise ValueError(f"Reference.from_dict needs data of the schema {cls.SCHEMA!r}; found {content!r:.80}.")
+        rows, columns = content.get("rows"), content.get("columns")
+        if not _is_count(rows) or not isinstance(columns, list) or type(content.get("named")) is not bool:
             raise ValueError("Reference.from_dict needs rows (a count), named (a boolean) and columns (a list).")
-        made = tuple(_column_from(c, rows) for c in columns)
-        names = [c.name for c in made]
+        references = tuple(_column_from(c, rows) for c in columns)
+        names = [c.name for c in references]
         if len(set(names)) < len(names):
             raise ValueError("Reference.from_dict: a column occurs twice.")
-        return cls(made, rows, told["named"])
+        return cls(references, rows, content["named"])
 
     def __str__(self) -> str:
         return f"Reference of {self.n_rows:,} rows x {len(self.columns)} columns"
@@ -319,24 +319,24 @@ _FIELDS = {"name", "kind", "role", "missing"}
 _MORE = {"low", "high", "cuts", "levels", "counts", "other_rows", "other_levels"}
 
 
-def _column_from(told: Any, rows: int) -> ColumnReference:
+def _column_from(content: Any, rows: int) -> ColumnReference:
     if (
-        not isinstance(told, Mapping)
-        or not _FIELDS <= set(told) <= _FIELDS | _MORE
-        or not isinstance(told["name"], str)
+        not isinstance(content, Mapping)
+        or not _FIELDS <= set(content) <= _FIELDS | _MORE
+        or not isinstance(content["name"], str)
     ):
-        raise ValueError(f"Reference.from_dict: a column needs {', '.join(sorted(_FIELDS))}; found {told!r:.80}.")
-    name = told["name"]
+        raise ValueError(f"Reference.from_dict: a column needs {', '.join(sorted(_FIELDS))}; found {content!r:.80}.")
+    name = content["name"]
 
     def require(fine: bool, what: str) -> None:
         if not fine:
             raise ValueError(f"Reference.from_dict: column {name!r:.60} {what}.")
 
-    kind, role = told["kind"], told["role"]
+    kind, role = content["kind"], content["role"]
     require(kind in get_args(WatchedKind) and role in get_args(WatchedRole), "is of no known kind and role")
-    require(_is_count(told["missing"]) and told["missing"] <= rows, "has no sound count of missing cells")
+    require(_is_count(content["missing"]) and content["missing"] <= rows, "has no sound count of missing cells")
     has_levels = kind in ("nominal", "ordinal")
-    cuts, levels, counts = (told.get(k, []) for k in ("cuts", "levels", "counts"))
+    cuts, levels, counts = (content.get(k, []) for k in ("cuts", "levels", "counts"))
     require(all(isinstance(v, list) for v in (cuts, levels, counts)), "has cuts, levels or counts that are no lists")
     require(all(_is_number(v) for v in cuts), "has a cut that is no number")
     require(all(a < b for a, b in pairwise(cuts)), "has cuts that do not rise")
@@ -345,16 +345,16 @@ def _column_from(told: Any, rows: int) -> ColumnReference:
     require(not (cuts if has_levels else levels), "has both cuts and levels")
     bins = len(levels) if has_levels else len(cuts) + 1
     require(not counts or len(counts) == bins, "does not have a count for each of its levels or slices")
-    require(bool(counts) or not levels or not told.get("other_rows"), "has counts of other levels alone")
-    low, high = told.get("low"), told.get("high")
+    require(bool(counts) or not levels or not content.get("other_rows"), "has counts of other levels alone")
+    low, high = content.get("low"), content.get("high")
     require((low is None) == (high is None), "has one end of a range")
     require(low is None or (_is_number(low) and _is_number(high) and low <= high), "has no sound range")
-    others = [told.get(k, 0) for k in ("other_rows", "other_levels")]
+    others = [content.get(k, 0) for k in ("other_rows", "other_levels")]
     require(all(_is_count(v) for v in others), "has no sound counts of other levels")
-    require(sum(counts) + others[0] + told["missing"] <= rows, "has more cells than there are rows")
+    require(sum(counts) + others[0] + content["missing"] <= rows, "has more cells than there are rows")
     return ColumnReference(
-        name, kind, role, told["missing"], None if low is None else float(low), None if high is None else float(high),
-        tuple(float(c) for c in cuts), tuple(levels), tuple(counts), *others,
+        name, kind, role, content["missing"], None if low is None else float(low),
+        None if high is None else float(high), tuple(float(c) for c in cuts), tuple(levels), tuple(counts), *others,
     )  # fmt: skip
 
 

@@ -179,14 +179,14 @@ def reference_of(known: Any) -> Reference:
         return known
     if isinstance(known, (str, os.PathLike)):
         path = Path(known)
-        told = read_about(path).get("reference")
-        if told is None:
+        reference = read_about(path).get("reference")
+        if reference is None:
             raise ModelFileError(
                 f"{path.name} does not say what its training rows looked like; save the model with "
                 "about={'reference': Reference.of(X).to_dict()}, or give the loaded model."
             )
         try:
-            return Reference.from_dict(told)
+            return Reference.from_dict(reference)
         except ValueError as error:
             raise ModelFileError(f"The reference in {path.name} cannot be used: {error}") from error
     schema = getattr(next(iter(parts_of(known)), None), "schema_", None)

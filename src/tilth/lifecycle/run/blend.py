@@ -31,30 +31,30 @@ def blend_of(members: list[tuple[str, Any]], weights: list[float], task: str, se
 
 def enter_blend(contest: Contest, seconds: float) -> Entry | None:
     """Enter the blend that can be fitted twice more within so many seconds, where two models or more are worth it."""
-    found = {n: Answers.join(_answers(contest, n)) for n in _eligible(contest)}
-    chosen = _weighed(found)
+    answers = {n: Answers.join(_answers(contest, n)) for n in _eligible(contest)}
+    chosen = _weighed(answers)
     while len(chosen) > 1 and sum(contest.entries[n].last_seconds for n in chosen) > seconds:
-        chosen = _weighed({n: found[n] for n in _without_one(contest, found, chosen)})
+        chosen = _weighed({n: answers[n] for n in _without_one(contest, answers, chosen)})
     if len(chosen) < 2:
         return None
     return _enter(contest, chosen)
 
 
-def _weighed(found: dict[str, Answers]) -> dict[str, float]:
+def _weighed(answers: dict[str, Answers]) -> dict[str, float]:
     """The few models that are best together, with their weights."""
-    if not found:
+    if not answers:
         return {}
-    weights = few_weights(list(found.values()))
-    return {n: round(float(w), 3) for n, w in zip(found, weights, strict=True) if w > 0}
+    weights = few_weights(list(answers.values()))
+    return {n: round(float(w), 3) for n, w in zip(answers, weights, strict=True) if w > 0}
 
 
-def _without_one(contest: Contest, found: dict[str, Answers], chosen: dict[str, float]) -> list[str]:
+def _without_one(contest: Contest, answers: dict[str, Answers], chosen: dict[str, float]) -> list[str]:
     """The models without the one that is worth least for the time it takes."""
-    whole = [found[n] for n in chosen]
+    whole = [answers[n] for n in chosen]
     least = blend_loss(whole, blend_weights(whole))
 
     def price(name: str) -> float:
-        rest = [found[n] for n in chosen if n != name]
+        rest = [answers[n] for n in chosen if n != name]
         return (blend_loss(rest, blend_weights(rest)) - least) / max(contest.entries[name].fit_seconds, 1e-9)
 
     gone = min(chosen, key=price)

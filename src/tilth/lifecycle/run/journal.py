@@ -69,9 +69,9 @@ class Journal:
         if path is None or not path.exists():
             return None
         try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
-                meta = json.loads(bytes(found[_META]).decode("utf-8"))
-                outcomes = [_outcome(found, k, told, classes) for k, told in enumerate(meta)]
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                meta = json.loads(bytes(arrays[_META]).decode("utf-8"))
+                outcomes = [_outcome(arrays, k, content, classes) for k, content in enumerate(meta)]
         except (OSError, ValueError, KeyError, zipfile.BadZipFile):
             return None
         return Trial(name, outcomes)
@@ -84,15 +84,15 @@ class Journal:
         arrays: dict[str, Any] = {}
         meta = []
         for k, outcome in enumerate(trial.outcomes):
-            told: dict[str, Any] = {
+            content: dict[str, Any] = {
                 "fit_seconds": outcome.fit_seconds, "predict_seconds": outcome.predict_seconds,
                 "failure": outcome.failure, "codes": outcome.codes, "said": outcome.said,
             }  # fmt: skip
             for what in ("answers", "train"):
                 answers = getattr(outcome, what)
-                told[what] = [] if answers is None else [p for p in _PARTS if getattr(answers, p) is not None]
-                arrays |= {f"{k}-{what}-{p}": getattr(answers, p) for p in told[what]}
-            meta.append(told)
+                content[what] = [] if answers is None else [p for p in _PARTS if getattr(answers, p) is not None]
+                arrays |= {f"{k}-{what}-{p}": getattr(answers, p) for p in content[what]}
+            meta.append(content)
         arrays[_META] = np.frombuffer(json.dumps(meta).encode("utf-8"), dtype=np.uint8)
         part = path.with_name(f".{path.name}.part")
         with part.open("wb") as file:
@@ -109,14 +109,14 @@ def clear(folder: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _outcome(found: Any, k: int, told: dict[str, Any], classes: Any) -> Outcome:
+def _outcome(arrays: Any, k: int, content: dict[str, Any], classes: Any) -> Outcome:
     outcome = Outcome(
-        fit_seconds=told["fit_seconds"], predict_seconds=told["predict_seconds"], failure=told["failure"],
-        codes=tuple(told["codes"]), said=tuple(told["said"]),
+        fit_seconds=content["fit_seconds"], predict_seconds=content["predict_seconds"], failure=content["failure"],
+        codes=tuple(content["codes"]), said=tuple(content["said"]),
     )  # fmt: skip
     for what in ("answers", "train"):
-        if told[what]:
-            setattr(outcome, what, Answers(classes=classes, **{p: found[f"{k}-{what}-{p}"] for p in told[what]}))
+        if content[what]:
+            setattr(outcome, what, Answers(classes=classes, **{p: arrays[f"{k}-{what}-{p}"] for p in content[what]}))
     return outcome
 
 

@@ -44,9 +44,9 @@ class Options:
 
     def to_dict(self) -> dict[str, Any]:
         """The wishes as JSON-ready data."""
-        told = {f.name: getattr(self, f.name) for f in fields(self)}
-        told["kinds"] = {n: k.name if isinstance(k, Kind) else k for n, k in self.kinds.items()}
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in told.items()}
+        content = {f.name: getattr(self, f.name) for f in fields(self)}
+        content["kinds"] = {n: k.name if isinstance(k, Kind) else k for n, k in self.kinds.items()}
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in content.items()}
 
 
 def _kind_told(kind: Any) -> Any:
@@ -84,30 +84,30 @@ def options(
         raise ValueError(f"run: folds must be a whole number of at least 2; got {folds!r}.")
     if not (isinstance(test_size, (int, float)) and 0 <= test_size < 1):
         raise ValueError(f"run: test_size is a share of the rows, from 0 (no test) to below 1; got {test_size!r}.")
-    made = Options(
+    wishes = Options(
         task=task, metric=metric, costs=_costs(costs), sensitive=_names(sensitive), models=_models(_names(models)),
         trust=_names(trust), kinds={n: _kind_told(k) for n, k in (kinds or {}).items()},
         budget=None if budget is None else seconds_of(budget),
         trials=trials, folds=folds, test_size=float(test_size), **others,
     )  # fmt: skip
-    sensitive_too = [n for n, word in made.kinds.items() if word == "sensitive" and n not in made.sensitive]
+    sensitive_too = [n for n, word in wishes.kinds.items() if word == "sensitive" and n not in wishes.sensitive]
     return replace(
-        made,
-        groups=made.groups or of_role(made.kinds, "group", "run"),
-        time=made.time or of_role(made.kinds, "time", "run"),
-        sensitive=(*made.sensitive, *sensitive_too),
+        wishes,
+        groups=wishes.groups or of_role(wishes.kinds, "group", "run"),
+        time=wishes.time or of_role(wishes.kinds, "time", "run"),
+        sensitive=(*wishes.sensitive, *sensitive_too),
     )
 
 
-def _names(given: Any) -> tuple[str, ...]:
+def _names(names: Any) -> tuple[str, ...]:
     """Names of columns or models: several, or one as it is."""
-    if given is None:
+    if names is None:
         return ()
-    return (given,) if isinstance(given, str) else tuple(_texts(given))
+    return (names,) if isinstance(names, str) else tuple(_texts(names))
 
 
-def _texts(given: Iterable[Any]) -> Iterable[str]:
-    for name in given:
+def _texts(names: Iterable[Any]) -> Iterable[str]:
+    for name in names:
         if not isinstance(name, str):
             raise ValueError(f"run takes names as text; got {name!r}.")
         yield name
@@ -126,16 +126,16 @@ def _models(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def _costs(given: Mapping[str, float] | None) -> dict[str, float] | None:
+def _costs(costs: Mapping[str, float] | None) -> dict[str, float] | None:
     """Costs of the two mistakes, and of right answers where told."""
-    if given is None:
+    if costs is None:
         return None
-    unknown = set(given) - {"fp", "fn", "tp", "tn"}
-    if unknown or not {"fp", "fn"} & set(given):
-        raise ValueError(f"run: costs are given as {{'fp': 1, 'fn': 5}} (also 'tp', 'tn'); got {dict(given)!r}.")
-    told = {}
-    for name, value in given.items():
+    unknown = set(costs) - {"fp", "fn", "tp", "tn"}
+    if unknown or not {"fp", "fn"} & set(costs):
+        raise ValueError(f"run: costs are given as {{'fp': 1, 'fn': 5}} (also 'tp', 'tn'); got {dict(costs)!r}.")
+    amounts = {}
+    for name, value in costs.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
             raise ValueError(f"run: the cost of {name} must be a number; got {value!r}.")
-        told[name] = float(value)
-    return {"fp": 1.0, "fn": 1.0, **told}
+        amounts[name] = float(value)
+    return {"fp": 1.0, "fn": 1.0, **amounts}

@@ -76,8 +76,8 @@ def write_outputs(run: Run, folder: Path) -> dict[str, Path]:
             files["model.tilth"] = save(run.model, folder / "model.tilth", about=about)
             files["train.py"] = write_whole(folder / "train.py", train_script(run, clone(run.model), digest))
             files["model_card.md"] = write_whole(folder / "model_card.md", model_card(run))
-        told = json.dumps(manifest(run, digest), indent=1, ensure_ascii=False, allow_nan=False)
-        files["run.json"] = write_whole(folder / "run.json", told + "\n")
+        text = json.dumps(manifest(run, digest), indent=1, ensure_ascii=False, allow_nan=False)
+        files["run.json"] = write_whole(folder / "run.json", text + "\n")
         document = json.dumps(run.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
         files["report.json"] = write_whole(folder / "report.json", document + "\n")
         with warnings.catch_warnings():

@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 SCHEMA = "tilth.run/1"
 
 
-def same_label(said: Any, labels: Sequence[Any]) -> Any:
+def same_label(wanted: Any, labels: Sequence[Any]) -> Any:
     """The class that somebody means: 1 is 1.0, and "true" is True; None where there is none."""
     for same in (str, level_key, lambda label: level_key(label).lower()):
-        found = [label for label in labels if same(label) == same(said)]
-        if len(found) == 1:
-            return found[0]
+        matches = [label for label in labels if same(label) == same(wanted)]
+        if len(matches) == 1:
+            return matches[0]
     return None
 
 
@@ -151,8 +151,8 @@ class Run(Result):
         usual = chosen_metrics(None, self.task)
         if self.options.metric is None:
             return usual
-        asked = metric(self.options.metric, task=self.task)
-        return (asked, *(m for m in usual if m.name != asked.name))
+        main = metric(self.options.metric, task=self.task)
+        return (main, *(m for m in usual if m.name != main.name))
 
     @property
     def positive(self) -> Any:
@@ -242,9 +242,9 @@ class Run(Result):
         dealt = {r.code for r in self.remedies}
         aside = {n for n, k in self.kinds.items() if k in NOT_LEARNED}
         settled = {"Q504": aside | set(self.options.trust)}
-        found = self.profile.of("serious") if self.profile else []
+        findings = self.profile.of("serious") if self.profile else []
         return [
-            f for f in found
+            f for f in findings
             if f.code not in dealt and not (f.columns and settled.get(f.code, aside).issuperset(f.columns))
         ]  # fmt: skip
 
@@ -321,5 +321,5 @@ class Run(Result):
         return f"{rows}, target {self.target}, {self.task}, seed {self.options.seed}"
 
 
-def _interval(found: Interval | None) -> dict[str, Any] | None:
-    return None if found is None or math.isnan(found.value) else found.to_dict()
+def _interval(interval: Interval | None) -> dict[str, Any] | None:
+    return None if interval is None or math.isnan(interval.value) else interval.to_dict()

@@ -25,13 +25,13 @@ def call_text(value: Any, indent: int = 0) -> str:
     if not isinstance(value, Estimator):
         return repr(value)
     usual = type(value)().get_params(deep=False)
-    told = {n: v for n, v in value.get_params(deep=False).items() if n not in usual or repr(v) != repr(usual[n])}
+    settings = {n: v for n, v in value.get_params(deep=False).items() if n not in usual or repr(v) != repr(usual[n])}
     name = type(value).__name__
-    line = f"{name}({', '.join(f'{n}={call_text(v)}' for n, v in told.items())})"
+    line = f"{name}({', '.join(f'{n}={call_text(v)}' for n, v in settings.items())})"
     if len(line) + indent <= WIDTH:
         return line
     pad = " " * (indent + 4)
-    rows = [f"{pad}{n}={_laid_out(v, indent + 4)}," for n, v in told.items()]
+    rows = [f"{pad}{n}={_laid_out(v, indent + 4)}," for n, v in settings.items()]
     return "\n".join([f"{name}(", *rows, f"{' ' * indent})"])
 
 
@@ -105,12 +105,12 @@ if __name__ == "__main__":
 '''
 
 
-def train_script(run: Run, made: Any, digest: str) -> str:
-    """The script; ``made`` is the unfitted model, ``digest`` the hash of its file."""
+def train_script(run: Run, model: Any, digest: str) -> str:
+    """The script; ``model`` is the unfitted model, ``digest`` the hash of its file."""
     import tilth
 
     bundled = run.question.card is not None
-    names = sorted({*names_in(made), "save", "load_dataset" if bundled else "read_table"})
+    names = sorted({*names_in(model), "save", "load_dataset" if bundled else "read_table"})
     path = run.question.path
     table = run.name if bundled else None if path is None else str(path)
     steps = [f"    {line}" for line in _steps(run)]
@@ -118,7 +118,7 @@ def train_script(run: Run, made: Any, digest: str) -> str:
         source=run.name.replace('"""', "'''").replace("\\", "/"), version=tilth.__version__,
         imports=f"from tilth import {', '.join(names)}", table=table, target=run.target, digest=digest,
         reading="load_dataset(table).frame" if bundled else _reading(run.question.part), steps="\n".join(steps),
-        model=call_text(made, 4),
+        model=call_text(model, 4),
     )  # fmt: skip
 
 
@@ -141,5 +141,5 @@ def _steps(run: Run) -> Iterator[str]:
 
 
 def _words(run: Run, name: str) -> set[str]:
-    found = run.profile.findings if run.profile is not None else ()
-    return {w for f in found if f.code == "Q111" and f.columns == (name,) for w in f.evidence.get("tokens", {})}
+    findings = run.profile.findings if run.profile is not None else ()
+    return {w for f in findings if f.code == "Q111" and f.columns == (name,) for w in f.evidence.get("tokens", {})}

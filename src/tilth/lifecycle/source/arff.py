@@ -111,11 +111,11 @@ def _declared(lines: list[bytes], name: str) -> tuple[list[Attribute], int]:
 
 
 def _attribute(text: str, where: str) -> Attribute:
-    found = _WORD.match(text)
-    kind = text[found.end() :].strip() if found else ""
-    if not found or not kind:
+    match = _WORD.match(text)
+    kind = text[match.end() :].strip() if match else ""
+    if not match or not kind:
         raise SourceError(f"{where}: an @attribute needs a name and a type, such as @attribute age numeric.")
-    name = _text(found.groups())
+    name = _text(match.groups())
     word = kind.split(None, 1)[0].lower()
     if kind.startswith("{"):
         if not kind.endswith("}"):
@@ -127,8 +127,8 @@ def _attribute(text: str, where: str) -> Attribute:
     if word == "string":
         return Attribute(name, "string")
     if word == "date":
-        said = _WORD.match(kind[4:])
-        return Attribute(name, "date", pattern=_pattern(_text(said.groups()) if said else _DEFAULT_DATE, where))
+        pattern = _WORD.match(kind[4:])
+        return Attribute(name, "date", pattern=_pattern(_text(pattern.groups()) if pattern else _DEFAULT_DATE, where))
     raise SourceError(f"{where}: {name!r} is of type {kind[:30]!r}; numeric, string, date and {{...}} can be read.")
 
 
@@ -166,14 +166,14 @@ def _any_rows(lines: list[bytes], body: int, name: str, names: list[str], attrib
         row = _sparse(line, attributes, where) if line.startswith("{") else _dense(line, attributes, where)
         for column, value in zip(columns, row, strict=True):
             column.append(value)
-    made: dict[str, Any] = {}
+    cells: dict[str, Any] = {}
     for column_name, attribute, column in zip(names, attributes, columns, strict=True):
         if attribute.form == "nominal":
-            made[column_name] = pd.Categorical(column, categories=list(attribute.levels))
+            cells[column_name] = pd.Categorical(column, categories=list(attribute.levels))
         else:
             dtype = {"numeric": "float64", "date": "datetime64[us]", "string": "str"}[attribute.form]
-            made[column_name] = pd.Series(column, dtype=dtype)
-    return pd.DataFrame(made)
+            cells[column_name] = pd.Series(column, dtype=dtype)
+    return pd.DataFrame(cells)
 
 
 def _dense(line: str, attributes: list[Attribute], where: str) -> list[Any]:
@@ -194,14 +194,14 @@ def _sparse(line: str, attributes: list[Attribute], where: str) -> list[Any]:
         raise SourceError(f"{where}: a sparse row begins with {{ and does not end with }}.")
     inside, place = inside[1:-1].strip(), 0
     while place < len(inside):
-        found = _PAIR.match(inside, place)
-        if not found or found.end() == place:
+        match = _PAIR.match(inside, place)
+        if not match or match.end() == place:
             raise SourceError(f"{where}: {inside[place:][:30]!r} is no place and value such as '3 yes'.")
-        index = int(found[1])
+        index = int(match[1])
         if index >= len(attributes):
             raise SourceError(f"{where}: place {index} where the attributes go from 0 to {len(attributes) - 1}.")
-        row[index] = attributes[index].value(_cell(found.groups()[1:]), where)
-        place = found.end()
+        row[index] = attributes[index].value(_cell(match.groups()[1:]), where)
+        place = match.end()
     return row
 
 
@@ -209,12 +209,12 @@ def _cells(text: str, where: str) -> list[str | None]:
     out: list[str | None] = []
     place, more = 0, True
     while more:
-        found = _VALUE.match(text, place)
-        if not found:
+        match = _VALUE.match(text, place)
+        if not match:
             raise SourceError(f"{where}: {text[place:][:30]!r} opens a quote that is not closed, or follows one.")
-        out.append(_cell(found.groups()))
-        more = found.end() > found.start() and text[found.end() - 1] in ",\t"
-        place = found.end()
+        out.append(_cell(match.groups()))
+        more = match.end() > match.start() and text[match.end() - 1] in ",\t"
+        place = match.end()
     return out
 
 

@@ -93,14 +93,14 @@ def _text(stream: Stream, rows: int, text: Collection[str], needed: Collection[s
         raise empty(stream.name)
     is_lines = is_json(waiting.text[:1000])
     pieces = _json_lines(waiting, rows, text, needed) if is_lines else _delimited(waiting, rows, text)
-    told: set[str] = set()
+    seen: set[str] = set()
     encoding_told = False
     for piece in pieces:
         if not encoding_told and utf8.notes():
             encoding_told = True
             piece.notes[:0] = utf8.notes()
-        piece.notes = [n for n in piece.notes if n not in told]
-        told.update(piece.notes)
+        piece.notes = [n for n in piece.notes if n not in seen]
+        seen.update(piece.notes)
         yield piece
 
 
@@ -146,7 +146,7 @@ class _Waiting:
 def _json_lines(waiting: _Waiting, rows: int, text: Collection[str], needed: Collection[str]) -> Iterator[Source]:
     name = waiting.stream.name
     known: dict[str, None] = {}
-    pieces = _numbered(waiting.blocks(rows, lambda given: given.rfind(b"\n") + 1))
+    pieces = _numbered(waiting.blocks(rows, lambda text: text.rfind(b"\n") + 1))
     piece = next(pieces, None)
     while piece is not None:
         block, before = piece
@@ -180,8 +180,8 @@ def _delimited(waiting: _Waiting, rows: int, text: Collection[str]) -> Iterator[
     waiting.text = waiting.text[layout.start :]
     before, decimals = layout.lines_before, Decimals(text)
     n_rows, blank = 0, b""
-    for given in waiting.blocks(rows, layout.record_end):
-        block = blank + given
+    for part in waiting.blocks(rows, layout.record_end):
+        block = blank + part
         if layout.width == 1:
             # An empty line is a missing cell if a value follows, and nothing at the end of the file.
             end = len(block.rstrip(b"\n")) + 1

@@ -50,9 +50,9 @@ class Layout:
     def of(cls, text: bytes, name: str) -> Layout:
         """Look at the beginning of a text, which must hold the whole header."""
         notes: list[str] = []
-        said = re.match(rb"\n*sep=([,;\t|])\n", text)  # a first line by which spreadsheets tell the delimiter
-        skipped = said.end() if said else 0
-        delimiter = said[1].decode() if said else _delimiter(text[:_SNIFFED_BYTES], notes)
+        declaration = re.match(rb"\n*sep=([,;\t|])\n", text)  # a first line by which spreadsheets tell the delimiter
+        skipped = declaration.end() if declaration else 0
+        delimiter = declaration[1].decode() if declaration else _delimiter(text[:_SNIFFED_BYTES], notes)
         reader = _rows(text[skipped:], delimiter)
         blank = text.count(b"\n", 0, skipped)
         row: list[str] = []
@@ -160,12 +160,12 @@ class Layout:
             ) from None
         if not ragged:
             return
-        where, found = ragged[0]
+        where, n_fields = ragged[0]
         more = f" {len(ragged)} lines in all differ." if len(ragged) > 1 else ""
         raise SourceError(
-            f"{self.name}, line {where}: {found} field{'s' * (found != 1)} where the header has {self.width}.{more} "
-            f"Look there for a value that itself holds the separator {self.delimiter!r}; put such values in double "
-            "quotes."
+            f"{self.name}, line {where}: {n_fields} field{'s' * (n_fields != 1)} where the header has "
+            f"{self.width}.{more} Look there for a value that itself holds the separator {self.delimiter!r}; put such "
+            "values in double quotes."
         )
 
 

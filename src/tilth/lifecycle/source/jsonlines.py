@@ -38,16 +38,16 @@ def json_frame(text: bytes, name: str, lines_before: int = 0, as_written: Collec
         if not line.strip():
             continue
         try:
-            found = json.loads(line)
+            record = json.loads(line)
         except (ValueError, RecursionError) as error:
             where = name if whole else f"{name}, line {number}"
             raise SourceError(f"{where}: this is no JSON ({error!s:.120}); each line should be one object.") from None
         if whole:
-            if not isinstance(found, list):
+            if not isinstance(record, list):
                 raise SourceError(f"{name} is one JSON value; a table is a list of objects, or one object per line.")
-            rows = [(f"entry {i}", row) for i, row in enumerate(found, 1)]
+            rows = [(f"entry {i}", row) for i, row in enumerate(record, 1)]
         else:
-            rows.append((f"line {number}", found))
+            rows.append((f"line {number}", record))
     for where, row in rows:
         if not isinstance(row, dict):
             raise SourceError(

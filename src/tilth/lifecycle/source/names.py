@@ -52,8 +52,8 @@ def unique_names(header: Sequence[str], notes: list[str]) -> list[str]:
     names: list[str] = []
     taken, used = set(header), set[str]()
     repeats = []
-    for place, given in enumerate(header):
-        name = given or f"column {place + 1}"
+    for place, own in enumerate(header):
+        name = own or f"column {place + 1}"
         if name in used:
             number = 2
             while f"{name}.{number}" in taken or f"{name}.{number}" in used:

@@ -151,9 +151,9 @@ def parquet(
             frame = frame.reset_index()
     groups = opened_file.num_row_groups
     how = "the first ones" if groups == 1 else f"the first ones of each of {min(groups, sample.BLOCKS)} row groups"
-    found = sample.noted(_named(frame.reset_index(drop=True), stream.name, []), total, how)
-    found.part = len(found.frame) if found.total is not None else None
-    return found
+    source = sample.noted(_named(frame.reset_index(drop=True), stream.name, []), total, how)
+    source.part = len(source.frame) if source.total is not None else None
+    return source
 
 
 def parquet_file(stream: Stream) -> Any:

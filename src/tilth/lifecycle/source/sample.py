@@ -28,24 +28,24 @@ BLOCKS = 64
 FEWEST_ROWS, MEASURED_ROWS = 1000, 20_000
 
 
-def at_most(found: Source, rows: int | None) -> Source:
+def at_most(source: Source, rows: int | None) -> Source:
     """The table cut to this many rows, evenly spread, with a note."""
-    return noted(found, len(found.frame), "evenly spread", rows)
+    return noted(source, len(source.frame), "evenly spread", rows)
 
 
-def noted(found: Source, total: int | None, how: str, rows: int | None = None) -> Source:
+def noted(source: Source, total: int | None, how: str, rows: int | None = None) -> Source:
     """A table of some of the rows, saying so first; ``total`` None means that nobody knows how many there are."""
-    if found.total is not None:  # it was said before
-        return found
-    if rows is not None and len(found.frame) > rows:
-        found.frame = found.frame.iloc[_spread(len(found.frame), rows)].reset_index(drop=True)
-    n = len(found.frame)
+    if source.total is not None:  # it was said before
+        return source
+    if rows is not None and len(source.frame) > rows:
+        source.frame = source.frame.iloc[_spread(len(source.frame), rows)].reset_index(drop=True)
+    n = len(source.frame)
     if total is not None and n >= total:
-        return found
-    found.total = total or n + 1
+        return source
+    source.total = total or n + 1
     of = f"of about {about(total)} rows" if total is not None else "rows"
-    found.notes.insert(0, f"Read {n:,} {of}, {how}; with more time, or no limit of time or rows, all are read.")
-    return found
+    source.notes.insert(0, f"Read {n:,} {of}, {how}; with more time, or no limit of time or rows, all are read.")
+    return source
 
 
 def seconds_per_byte(layout: Layout, rows: bytes) -> float:
@@ -121,10 +121,10 @@ def some_rows(
     if start is None:
         return None
     wanted = start.bytes_wanted(seconds, rows) if part is None else part
-    found = _read_part(start, stream, wanted, rows, text)
-    if found is not None and found.total is not None:
-        found.part = wanted
-    return found
+    source = _read_part(start, stream, wanted, rows, text)
+    if source is not None and source.total is not None:
+        source.part = wanted
+    return source
 
 
 def _read_part(start: _Start, stream: Stream, wanted: int, rows: int | None, text: Collection[str]) -> Source | None:
@@ -135,9 +135,9 @@ def _read_part(start: _Start, stream: Stream, wanted: int, rows: int | None, tex
     if wanted >= size:
         return None
     if not Utf8(stream.peek(HEAD), stream.name).is_wide and has_one_line_rows(start.rows):
-        found = _from_blocks(start, stream, wanted, size, text)
-        if found is not None:
-            return noted(*found, "evenly spread over the file", rows)
+        part = _from_blocks(start, stream, wanted, size, text)
+        if part is not None:
+            return noted(*part, "evenly spread over the file", rows)
         stream.restart()
     return _from_front(start, stream, wanted, rows, text)
 
@@ -163,8 +163,8 @@ def _from_blocks(
             return None
         pieces.append(piece)
         used += len(data)
-    found = start.source(b"".join(pieces), utf8, text)
-    return found, round(len(found.frame) * size / max(used, 1))
+    source = start.source(b"".join(pieces), utf8, text)
+    return source, round(len(source.frame) * size / max(used, 1))
 
 
 def _from_front(start: _Start, stream: Stream, wanted: int, rows: int | None, text: Collection[str]) -> Source | None:
@@ -176,10 +176,10 @@ def _from_front(start: _Start, stream: Stream, wanted: int, rows: int | None, te
     share = stream.share_read()
     utf8 = Utf8(data[:HEAD], start.name)
     body = utf8.converted(data)[start.layout.start :]
-    found = start.source(body[: start.layout.record_end(body)], utf8, text)
-    total = round(len(found.frame) / share) if share else None
-    found.frame = found.frame.iloc[:rows]
-    return noted(found, total, "the first ones")
+    source = start.source(body[: start.layout.record_end(body)], utf8, text)
+    total = round(len(source.frame) / share) if share else None
+    source.frame = source.frame.iloc[:rows]
+    return noted(source, total, "the first ones")
 
 
 # ------------------------------------------------------------------------------------------------------------ parquet

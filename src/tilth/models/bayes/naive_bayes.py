@@ -341,11 +341,6 @@ class GaussianNB(NaiveBayes):
         """Variances, a row per class and a column per number."""
         return self.product_.variance
 
-    @property
-    def epsilon_(self) -> float:
-        """What is added to every variance: nothing, unless a class has none."""
-        return 0.0
-
 
 @declared
 class CategoricalNB(NaiveBayes):
