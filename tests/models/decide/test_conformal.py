@@ -276,7 +276,7 @@ def test_the_advice_names_what_is_covered_too_rarely():
     moved, truth = blobs(500, 24)
     gone = ConformalClassifier(estimator=GaussianNB()).fit(learn, labels).coverage_report(moved + 1.5, truth)
     assert "is not reached" in gone.verdict()
-    assert "calibrate anew" in gone.advice
+    assert "calibrate again" in gone.advice
 
 
 def test_a_kept_promise_is_rarely_called_broken():
