@@ -98,11 +98,14 @@ PROGRAM = """
 import json, sys
 import tilth, tilth.base
 answers = {}
+rows, numbers, words = [[0.0], [1.0], [3.0]], [0.0, 1.0, 2.0], ["a", "a", "b"]
+given = {"classifier": (rows, words), "sequence": ([["u"], ["v"], ["u"]], [["a"], ["a"], ["b"]]),
+         "recommender": ({"user": words, "item": words},)}
 for name, kind in json.loads(sys.argv[1]).items():
     cls = getattr(tilth, name)
-    base = getattr(tilth.base, kind.capitalize())
+    base = getattr(tilth.base, {"sequence": "SequenceModel"}.get(kind, kind.capitalize()))
     try:
-        cls().fit([[0.0], [1.0], [3.0]], *([["a", "a", "b"]] if kind == "classifier" else [[0.0, 1.0, 2.0]]))
+        cls().fit(*given.get(kind, (rows, numbers)))
     except NotImplementedError:
         state = "to be written"
     answers[name] = [issubclass(cls, base), state, cls.__module__, str(cls().recipe()) != "", "alpha : " in cls.__doc__]

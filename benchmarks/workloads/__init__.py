@@ -17,6 +17,7 @@ from benchmarks.workloads import (
     sparse_linear,
     starting,
     trees,
+    unsupervised,
 )
 
 _CHAPTERS = (
@@ -26,6 +27,7 @@ _CHAPTERS = (
     boosting,
     evaluation,
     isolation,
+    unsupervised,
     growth,
     frames,
     linear,

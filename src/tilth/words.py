@@ -100,6 +100,15 @@ def readable(value: float, sign: str = "") -> str:
     return digits(value, sign=sign)[0]
 
 
+def brief(value: float) -> str:
+    """A number in two digits, whole from 10 on.
+
+    >>> brief(0.0073), brief(3.14), brief(1512.3)
+    ('0.0073', '3.1', '1,512')
+    """
+    return f"{value:,.0f}" if abs(value) >= 9.95 else f"{value:.2g}"
+
+
 def about(n: float) -> str:
     """A large number as it is said aloud.
 

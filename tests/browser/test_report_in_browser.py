@@ -65,13 +65,13 @@ def realistic():
             "Useful: 74.6% of answers are right, against 70.0% for Zero-R (gain 4.6 points, 95% interval 2.1 to 7.2). "
             "One-R gets 71.3%. It misses half of the bad risks; choose the threshold by your costs.\n\n"
             "Naive Bayes was chosen: it is tied with the forest and simpler.",
-            figure=found.plot, advice="Settle the suspected leak before believing any score.", light="good",
+            figure=found.plot, advice="Resolve the suspected leak before you trust any score.", light="good",
             control={"kind": "numbers", "numbers": numbers},
         ),
         Section("Data", f"1,000 rows, {HOSTILE}", long, light="warn", advice="Check the units."),
         Section("Candidates", "Compared by nested resampling.", found.frame(), figure=found.plot,
                 parts=found.sections()),
-        Section("Performance", "On rows not learned from.", light="good", parts=[
+        Section("Performance", "On held-out rows.", light="good", parts=[
             *confusion(true, np.where(p >= 0.5, positive, classes[0])).sections(),
             *roc(true, p, positive=positive).sections(),
             *precision_recall(true, p, positive=positive).sections(),

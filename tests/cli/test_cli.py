@@ -167,7 +167,7 @@ def test_a_fault_of_tilth_ends_with_1_and_shows_its_traceback_only_with_debug(ca
     monkeypatch.setattr("tilth.quality.profile", broken)
     code, _, err = call("profile", "weather")
     assert code == Exit.INTERNAL
-    assert "a fault of tilth itself: KeyError" in err
+    assert "a bug in tilth: KeyError" in err
     assert "while doing this" in err
     assert "Traceback" not in err
     code, _, err = call("profile", "weather", "--debug")
@@ -182,7 +182,7 @@ def test_too_little_memory_and_a_missing_extra_are_no_faults(call, monkeypatch):
     monkeypatch.setattr("tilth.quality.profile", short)
     code, _, err = call("profile", "weather")
     assert code == Exit.DATA
-    assert "not enough memory" in err
+    assert "Not enough memory" in err
 
     def lacking(*_, **__):
         raise ImportError("This needs one more package: pip install 'tilth[serve]'.")

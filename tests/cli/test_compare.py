@@ -104,8 +104,8 @@ def test_runs_side_by_side(call, tmp_path):
     assert (code, err) == (Exit.OK, "")
     said = " ".join(out.split())
     assert "two has the best accuracy: 0.950 (0.900 to 0.990)" in said
-    assert "The intervals of one lie wholly apart from it" in said
-    assert "The interval of three overlaps with it, which decides nothing" in said
+    assert "The intervals of one do not overlap with it" in said
+    assert "The interval of three overlaps with it, so neither is shown to be better" in said
     for part in ("Naive Bayes", "Forest", "+0.200 (+0.100", "+0.300)", "chosen depth"):
         assert part in out
     told = json.loads(call("compare", *names, "--json")[1])
@@ -141,7 +141,12 @@ def test_a_run_without_a_score_or_choice_is_still_listed(call, tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [(None, "holds no run.json"), ("{", "is no JSON"), ("[]", "not the manifest"), ('{"schema": "x"}', "found 'x'")],
+    [
+        (None, "holds no run.json"),
+        ("{", "is not valid JSON"),
+        ("[]", "not the manifest"),
+        ('{"schema": "x"}', "found 'x'"),
+    ],
 )
 def test_folders_that_are_no_runs(call, tmp_path, text, said):
     runs(tmp_path, one=manifest())

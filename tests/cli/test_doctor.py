@@ -18,7 +18,7 @@ def test_a_sound_installation(call):
     assert code == Exit.OK
     assert "Everything works." in out
     assert "0.7954" in out
-    assert err == "tilth: looking at the installation\n"
+    assert err == "tilth: checking the installation\n"
     told = json.loads(call("doctor", "--json", "-q")[1])
     assert told["sound"] is True
     assert {c["check"] for c in told["checks"]} == set(doctor.CHECKS)

@@ -13,7 +13,7 @@ def test_rows_are_explained_in_words_and_numbers(call, titanic):
     code, out, err = call("explain", titanic / "nb.tilth", titanic / "new.csv", "--row", 2)
     assert code == Exit.OK
     assert out.startswith("Row 2: 1\n")
-    assert "sex = female speaks for 1" in out
+    assert "sex = female is evidence for 1" in out
     assert "log-odds" in out
     assert err.startswith("tilth: explaining")
 

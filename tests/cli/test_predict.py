@@ -109,12 +109,12 @@ def test_words_that_look_like_numbers_stay_words_in_every_chunk(call, tmp_path):
 def test_the_strongest_reasons_in_words(call, titanic):
     _, out, _ = call("predict", titanic / "nb.tilth", titanic / "new.csv", "--explain", "-q")
     first = pd.read_csv(io.StringIO(out)).iloc[0]
-    assert first["reason 1"].startswith("sex = female speaks for 1 (+")
+    assert first["reason 1"].startswith("sex = female is evidence for 1 (+")
     made = load_model(titanic / "nb.tilth").explain(pd.read_csv(titanic / "new.csv").drop(columns="name").head(1))
     terms = made.frame(0).iloc[1:4]
     for place, (column, value, amount) in enumerate(terms.itertuples(index=False), 1):
         side = "for" if amount > 0 else "against"
-        assert first[f"reason {place}"] == f"{column} = {value} speaks {side} 1 ({amount:+.3g})"
+        assert first[f"reason {place}"] == f"{column} = {value} is evidence {side} 1 ({amount:+.3g})"
 
 
 def test_reasons_of_a_number(call, tmp_path):

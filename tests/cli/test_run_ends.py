@@ -67,8 +67,8 @@ def test_findings_end_with_4_where_that_was_asked_for(call):
     ("words", "said"),
     [
         (["--budget", "soon"], "budget must be a time"),
-        (["--cost", "fp=cheap"], "is no cost"),
-        (["--cost", "x=1"], "is no cost"),
+        (["--cost", "fp=cheap"], "is not a cost"),
+        (["--cost", "x=1"], "is not a cost"),
         (["--test-size", "1"], "--test-size"),
         (["--kinds", "petal"], "--kinds"),
         (["--no-such-option"], "No such option"),
@@ -91,7 +91,7 @@ def test_wrong_usage_ends_with_2(call, words, said):
         (["--positive", "tulip"], "about two classes; 'species' holds 3 classes"),
         (["--cost", "fp=1,fn=5"], "about two classes"),
         (["--metric", "RMSE"], "RMSE"),
-        (["--models", "PoissonRegressor"], "PoissonRegressor is no model for classification"),
+        (["--models", "PoissonRegressor"], "PoissonRegressor is not a model for classification"),
     ],
 )
 def test_wishes_the_data_cannot_meet_end_with_3(call, words, said):
@@ -139,7 +139,7 @@ def test_resume_knows_what_was_asked_and_refuses_what_it_cannot_know(call, tmp_p
     table.parent.mkdir()
     code, _, err = call("run", "--resume", "tilth-run", "-q")
     assert code == Exit.DATA
-    assert "tilth-run holds no run to go on with" in err
+    assert "tilth-run holds no run to resume" in err
     import tilth as library
 
     library.load_dataset("iris").frame.to_csv(table, index=False)
@@ -152,7 +152,7 @@ def test_resume_knows_what_was_asked_and_refuses_what_it_cannot_know(call, tmp_p
         assert after[fact] == before[fact], fact
     library.run(library.load_dataset("iris").frame, "species", out=tmp_path / "frame", budget=None, trials=1,
                 models=["NaiveBayes"])  # fmt: skip
-    assert "read a table that is gone" in call("run", "--resume", "frame", "-q")[2]
+    assert "is gone; name it again" in call("run", "--resume", "frame", "-q")[2]
     (tmp_path / "first" / "work" / "asked.json").write_text("{")
     assert "give the table and the options again" in call("run", "--resume", "first", "-q")[2]
 

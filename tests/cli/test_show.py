@@ -48,7 +48,7 @@ def test_two_files_side_by_side(call, titanic, tmp_path):
     assert "params.confidence" in out
     assert "differ in 1 place." in out
     assert "the same, byte by byte" in call("show", "a.tilth", "c.tilth")[1]
-    assert "what was learned differs" in call("show", "a.tilth", "d.tilth")[1]
+    assert "different learned values" in call("show", "a.tilth", "d.tilth")[1]
     told = json.loads(call("show", "a.tilth", "b.tilth", "--json")[1])
     assert told["differences"] == [{"place": "params.confidence", "here": "0.1", "there": "0.4"}]
 

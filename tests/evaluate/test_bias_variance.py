@@ -115,7 +115,7 @@ def test_bias_falls_and_variance_rises_with_the_degree():
     assert table["variance"].iloc[2] > 2 * table["variance"].iloc[:2].max()
     assert table["noise"].nunique() == 1  # the same test rows for all
     assert curve.values[curve.best] == 3
-    assert "least" in curve.verdict()
+    assert "lowest" in curve.verdict()
     json.dumps(curve.to_dict())
 
 

@@ -68,7 +68,7 @@ def test_a_duel_has_two_sides():
     assert one.better == pytest.approx(other.worse)
     assert one.p == pytest.approx(other.p)
     assert one.difference.value == pytest.approx(-other.difference.value)
-    with pytest.raises(ValueError, match=r"There is no model 'C4\.5'"):
+    with pytest.raises(ValueError, match=r"No model 'C4\.5'"):
         found.duel("C4.5", "NaiveBayes")
 
 

@@ -175,7 +175,7 @@ def test_pages_and_data():
     [
         (lambda: confusion([], []), "at least one row"),
         (lambda: confusion([1, 2], [1]), r"inconsistent numbers of samples: \[2, 1\]"),
-        (lambda: confusion([1, 2]), "needs the answers beside the true labels"),
+        (lambda: confusion([1, 2]), "needs the answers as well as the true labels"),
         (lambda: confusion(TRUE, GIVEN, labels=["Red", "Blue"]), r"found \['Gold'\] too"),
         (lambda: confusion(TRUE, GIVEN, labels=["Red", "Red", "Blue", "Gold"]), "differ from each other"),
         (lambda: confusion(TRUE, GIVEN, rows="across"), "rows must be 'actual' or 'predicted'"),

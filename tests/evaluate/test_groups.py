@@ -205,7 +205,7 @@ def test_limitations_are_printed_with_each_criterion():
         assert criterion.limits in found.limits()["limits"].tolist()
     assert "a perfect model fails it where base rates differ" in said
     assert all(g["limits"] for g in found.to_dict()["gaps"])
-    assert any(part.title.startswith("What each criterion asks") for part in found.sections()[0].parts)
+    assert any(part.title.startswith("What each criterion requires") for part in found.sections()[0].parts)
 
 
 def test_base_rates_that_are_not_shown_to_differ_make_no_conflict():
@@ -336,8 +336,8 @@ def test_more_than_two_classes_compare_accuracy_until_one_is_said_to_be_positive
     sex = rng.choice(["f", "m"], 300)
     found = by_group(answers, {"sex": sex})
     assert [g.criterion.name for g in found.gaps] == ["equal accuracy"]
-    assert "say positive=" in found.notes[0]
-    with pytest.raises(ValueError, match="say positive="):
+    assert "pass positive=" in found.notes[0]
+    with pytest.raises(ValueError, match="pass positive="):
         found.conflicts()
     one = by_group(answers, {"sex": sex}, positive="b")
     wanted = [((given == 1) & (sex == s)).sum() / (sex == s).sum() for s in ("f", "m")]

@@ -94,7 +94,7 @@ def test_rankers_are_compared_and_need_queries():
     models = [tilth.RankingSVM(), tilth.GradientBoostingRanker(n_estimators=5, min_samples_leaf=2)]
     board = tilth.compare(models, X, grades, groups=queries, folds=3)
     assert board.ranking[-1] == "Zero-R"
-    with pytest.raises(ValueError, match="judged query by query; say which query each row belongs to with groups"):
+    with pytest.raises(ValueError, match="scored query by query; state the query of each row with groups"):
         tilth.evaluate(tilth.RankingSVM(), X, grades)
     with pytest.raises(ValueError, match="one task"):
         tilth.compare([tilth.RankingSVM(), tilth.Ridge()], X, grades, groups=queries)

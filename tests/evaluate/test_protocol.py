@@ -42,7 +42,7 @@ def test_what_a_function_cannot_use_is_refused_not_ignored(iris):
         evaluate(NaiveBayes(), iris, "species", fold=3)
     with pytest.raises(TypeError, match=r"search\(\) got an unexpected keyword argument 'folds'"):
         search(NaiveBayes(), iris, "species", folds=3)
-    with pytest.raises(ValueError, match="search has no use for folds; the protocol says folds=3"):
+    with pytest.raises(ValueError, match="search does not use folds; the protocol has folds=3"):
         search(NaiveBayes(), iris, "species", protocol=Protocol(folds=3))
     with pytest.raises(ValueError, match="fairness has no use for test_size"):
         fairness(NaiveBayes(), iris, "species", sensitive="species", protocol=Protocol(test_size=0.5))

@@ -60,7 +60,7 @@ def test_noise_is_no_proxy_and_false_alarms_are_rare():
     assert alarms <= 6, alarms
     (found,) = proxies(table, {"sex": rng.choice(["f", "m"], 150)})
     assert not found.together.is_shown
-    assert found.verdict().startswith("No column is shown to give sex back")
+    assert found.verdict().startswith("No column is shown to reveal sex")
     assert found.light == "good"
 
 
@@ -99,7 +99,7 @@ def test_bad_input_is_refused_with_the_cure(people):
         proxies(people, "gender")
     with pytest.raises(ValueError, match="found one"):
         proxies(people, "constant")
-    with pytest.raises(ValueError, match="columns beside the sensitive ones"):
+    with pytest.raises(ValueError, match="columns besides the sensitive ones"):
         proxies(people[["sex"]], "sex")
     with pytest.raises(ValueError, match="sensitive value for each of the 800 rows; found 3"):
         proxies(people, {"sex": ["f", "m", "f"]})

@@ -52,7 +52,7 @@ def test_perfect_reversed_and_tied_scores():
     perfect, backwards, tied = (roc(true, s) for s in ([1, 2, 3, 4, 5, 6], [6, 5, 4, 3, 2, 1], [0] * 6))
     assert (perfect.auc.value, backwards.auc.value, tied.auc.value) == (1.0, 0.0, 0.5)
     assert "reversed" in backwards.verdict()
-    assert "no better than chance" in tied.verdict()
+    assert "not shown to be better than chance" in tied.verdict()
     assert roc([0, 1, 1], [0.5, 0.5, 0.9]).auc.value == 0.75
 
 

@@ -142,7 +142,7 @@ def test_none_found_is_an_answer_with_what_would_have_been_seen():
     found = segments(answers_of(np.random.default_rng(5).random(len(table)) < 0.2), table)
     assert found.found == []
     assert found.verdict().startswith("No segment was found in which the model is worse than elsewhere")
-    assert "would probably have been seen" in found.verdict()
+    assert "would probably have been detected" in found.verdict()
     assert 0.1 < found.detectable < 0.3
     assert found.light == "good"
     few = segments(answers_of([True, False] * 20), people(40))

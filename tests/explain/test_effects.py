@@ -72,7 +72,7 @@ def test_accumulated_effects_do_not_leave_the_data():
     far = partial_dependence(model, X, "x0", kind="pdp")["x0"]
     assert np.ptp(near.mean) == pytest.approx(np.ptp(near.at), rel=0.02)
     assert np.ptp(far.mean) > 40
-    assert "never go together; use kind='ale'" in far.cautions[0]
+    assert "never occur together; use kind='ale'" in far.cautions[0]
     assert near.cautions == []
 
 
@@ -201,13 +201,13 @@ def test_constant_and_empty_columns_move_nothing():
     model = Given(lambda X: X[:, 0]).fit(X)
     for kind in ("pdp", "ale"):
         found = partial_dependence(model, X, ["same", "gone"], kind=kind)
-        assert found["same"].words() == "same has one value here: it cannot move the prediction" + (
+        assert found["same"].words() == "same has one value here: it cannot change the prediction" + (
             " (from its mean)." if kind == "ale" else "."
         )
         assert "gone has no value here" in found["gone"].words()
         assert np.ptp(found["same"].mean) == 0
         assert found.plot().axes
-    with pytest.raises(ValueError, match="no column 'gone' that RandomForestRegressor uses; it uses 'x', 'same'"):
+    with pytest.raises(ValueError, match="RandomForestRegressor uses no column 'gone'; it uses 'x', 'same'"):
         partial_dependence(RandomForestRegressor(n_estimators=5).fit(X, X["x"]), X, "gone")
 
 
@@ -265,7 +265,7 @@ def test_a_limit_of_time_keeps_what_is_done():
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"columns": "zzz"}, "there is no column 'zzz' that LinearRegression uses; it uses 'x0', 'x1'"),
+        ({"columns": "zzz"}, "LinearRegression uses no column 'zzz'; it uses 'x0', 'x1'"),
         ({"kind": "ice"}, "kind must be 'pdp' or 'ale'"),
         ({"points": 1}, "points must be at least 2"),
         ({"rows": 0}, "rows must be at least 1"),
@@ -286,7 +286,7 @@ def test_one_row_and_models_that_have_not_learned():
     effect = partial_dependence(LinearRegression().fit(X, X[:, 0]), X[:1], "x0")["x0"]
     assert len(effect.labels) == 1
     assert np.isnan(effect.low).all()  # one row has no spread
-    with pytest.raises(KeyError, match="no effect of 'zzz'"):
+    with pytest.raises(KeyError, match="No effect of 'zzz'"):
         partial_dependence(LinearRegression().fit(X, X[:, 0]), X)["zzz"]
 
 

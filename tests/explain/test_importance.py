@@ -313,7 +313,7 @@ def test_an_interruption_keeps_what_is_done(monkeypatch):
     monkeypatch.setattr(Shuffling, "add", interrupted)
     found = permutation_importance(exact(WEIGHTS), X, y)
     assert found.skipped == ["x2"]
-    assert "Interrupted: what was done is kept." in found.notes
+    assert "Interrupted: results so far are kept." in found.notes
 
 
 def test_too_many_columns_to_compare_are_said_to_be():
@@ -322,10 +322,10 @@ def test_too_many_columns_to_compare_are_said_to_be():
     y = X["c0"] == "a"
     model = NaiveBayes().fit(X, y)
     found = permutation_importance(model, X, y, repeats=1, seconds=2)  # 435 pairs, and time for 400
-    assert found.notes[0].startswith("Columns that tell the same were looked for among numbers only")
+    assert found.notes[0].startswith("Columns with the same information were searched among numbers only")
     wide = rng.normal(size=(20, 401))
     many = permutation_importance(exact(np.ones(401)), wide, wide.sum(axis=1), repeats=1)
-    assert many.notes == ["Columns that tell the same were not looked for: more than 400 columns."]
+    assert many.notes == ["No search for columns with the same information: more than 400 columns."]
 
 
 def test_fewer_rows_are_said_to_be_fewer():
@@ -377,7 +377,7 @@ def test_classes_that_only_one_side_knows():
         ({"rows": 1}, "rows must be at least 2"),
         ({"seconds": 0}, "seconds must be above 0"),
         ({"level": 1.0}, "level must lie between 0 and 1"),
-        ({"metric": "nonsense"}, "knows no measure 'nonsense'"),
+        ({"metric": "nonsense"}, "no measure 'nonsense'"),
         ({"sample_weight": [1.0]}, "sample_weight.shape"),
     ],
 )
@@ -410,7 +410,7 @@ def test_rows_and_models_that_make_no_sense_are_refused():
     named = PeerRegression().fit(pd.DataFrame(X, columns=["a", "b", "c"]), y)
     with pytest.raises(ValueError, match="was trained on columns that X lacks: 'c'"):
         permutation_importance(named, pd.DataFrame(X, columns=["a", "b", "d"]), y)
-    with pytest.raises(KeyError, match="no importance of 'zzz'"):
+    with pytest.raises(KeyError, match="No importance of 'zzz'"):
         permutation_importance(exact(WEIGHTS), X, y)["zzz"]
     with pytest.raises(ValueError, match="is not defined"):
         permutation_importance(PeerLogistic().fit(X, y > 0), X, np.ones(20, dtype=bool), metric="AUC")

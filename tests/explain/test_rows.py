@@ -176,10 +176,10 @@ def test_words_name_the_value_and_the_direction():
     assert found.words()[0] == "size = 4 raises the prediction by 15 (+-6.5)."  # sd of (30, 20, 10, 0) / 2
     assert found.words(0, most=1) == found.words()[:1]
     assert found.words()[1].startswith("kind = b raises the prediction by 0.5")
-    with pytest.raises(IndexError, match="There is no row 1; 1 row explained"):
+    with pytest.raises(IndexError, match="No row 1; 1 row explained"):
         found.words(1)
     flat = explain_rows(Given(lambda X: np.zeros(len(X))).fit(X), X, samples=2)
-    assert flat.words() == ["No column moves the prediction away from where every row starts."]
+    assert flat.words() == ["No column changes the prediction from its average."]
 
 
 def test_log_odds_are_said_to_be_log_odds():

@@ -24,7 +24,7 @@ def test_a_tree_is_imitated_without_loss():
     model = DecisionTreeClassifier(max_depth=2).fit(X, y)
     found = surrogate(model, X, depth=2)
     assert found.fidelity.value > 0.99
-    assert "speak for the model" in found.verdict()
+    assert "describe the model well" in found.verdict()
     assert "x0" in found.rules()
     assert found.n_train + found.n_test == 2000
 
@@ -56,7 +56,7 @@ def test_a_model_that_is_no_tree_is_not_claimed_to_be_one():
     model = LinearRegression().fit(X, X.sum(axis=1))
     found = surrogate(model, X, depth=2)
     assert found.fidelity.value < 0.5
-    assert "do not read the model from these rules" in found.verdict()
+    assert "these rules do not describe the model" in found.verdict()
     assert found.sections()[0].light == "warn"
 
 
@@ -68,7 +68,7 @@ def test_rare_answers_do_not_pass_for_fidelity():
     model = PeerForest(n_estimators=20, random_state=0).fit(X, rare)
     found = surrogate(model, X, depth=1)
     assert found.fidelity.value > 0.85
-    assert "do not read the model" in found.verdict()
+    assert "do not describe the model" in found.verdict()
 
 
 def test_constant_answers_are_said_to_be_constant():

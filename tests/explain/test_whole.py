@@ -15,7 +15,7 @@ from tilth.data.datasets import load_titanic
 from tilth.explain import explain
 from tilth.report.render import to_html, to_text
 
-PAGES = ["What the model relies on", "How the answer moves", "The model as a small tree", "Single rows"]
+PAGES = ["What the model relies on", "How the answer changes", "The model as a small tree", "Single rows"]
 
 
 def test_all_of_it_by_one_call():
@@ -91,7 +91,7 @@ def test_no_time_is_said():
     X = np.random.default_rng(4).normal(size=(300, 3))
     found = explain(PeerRegression().fit(X, X[:, 0]), X, X[:, 0], seconds=1e-6)
     assert found.notes == [
-        "No time was left for a small tree in the model's place.",
+        "No time was left for a small tree that imitates the model.",
         "No time was left for single rows.",
     ]
     assert found.importance.skipped == ["x0", "x1", "x2"]

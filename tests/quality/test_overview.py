@@ -56,7 +56,7 @@ def test_columns_that_tell_most_come_first():
     found = overview(frame, "y")
     assert [c.name for c in found.columns][:3] == ["y", "c", "b"]
     assert found["a"].strength < 0.01
-    assert "c and b tell most of y" in found.verdict()
+    assert "c and b predict y best" in found.verdict()
 
 
 def test_noise_explains_nothing_on_average():
@@ -203,7 +203,7 @@ def test_a_column_is_called_telling_only_where_chance_is_ruled_out():
     for _ in range(150):
         frame = {f"x{j}": rng.normal(size=60) for j in range(8)} | {"z": rng.choice(list("abc"), 60)}
         told = overview(frame, rng.choice(["no", "yes"], 60)).verdict()
-        said.append("is shown to tell anything" not in told)
+        said.append("is shown to be related" not in told)
     assert np.mean(said) <= 0.08, np.mean(said)
 
 
@@ -226,9 +226,9 @@ def test_sentences_count_and_agree():
         y = np.where(x[:, : len(weights)] @ np.array(weights) + 0.3 * rng.normal(size=n) > 0, "yes", "no")
         return overview({f"c{j}": x[:, j] for j in range(len(weights))} | noise, y).verdict()
 
-    assert "Of the columns alone, c0 tells most of" in told(1.0)
-    assert "Of the columns alone, c0 and c1 tell most of" in told(1.2, 0.8)
-    assert "Of the columns alone, c0, c1 and c2 tell most of" in told(1.6, 1.2, 0.9, 0.4)
+    assert "Taken alone, c0 predicts" in told(1.0)
+    assert "Taken alone, c0 and c1 predict" in told(1.2, 0.8)
+    assert "Taken alone, c0, c1 and c2 predict" in told(1.6, 1.2, 0.9, 0.4)
     one = overview({"a": [1.0, np.nan, 3.0, 4.0]}).verdict()
     assert one == "4 rows x 1 column. 1 column with missing cells, a most (25%)."
     both = overview({"a": [1.0, np.nan, 3.0, 4.0], "b": [np.nan, np.nan, 1.0, 2.0]}).verdict()

@@ -61,7 +61,7 @@ def test_a_shift_of_the_bond_between_columns_is_seen_by_the_classifier_alone() -
     shift = compare_tables(old, new)
     assert shift.shifted == []
     assert shift.auc > 0.7
-    assert "go together differently" in shift.findings[0].title
+    assert "relations between columns changed" in shift.findings[0].title
 
 
 @pytest.mark.covers("D-19")

@@ -17,7 +17,7 @@ JSON = {"content-type": "application/json"}
 def test_sizes_are_read_as_people_write_them():
     assert [parse_size(t) for t in ("1", "1k", "2M", "1 GiB", "10mb")] == [1, 1024, 2 * 2**20, 2**30, 10 * 2**20]
     for bad in ("", "0", "-1", "1.5m", "many", "1t", "9" * 30):
-        with pytest.raises(ValueError, match="is no size"):
+        with pytest.raises(ValueError, match="is not a size"):
             parse_size(bad)
 
 

@@ -99,8 +99,8 @@ def test_unknown_fields_are_refused_or_ignored_as_asked(client, row):
         ({"age": 10**400}, "age", "too large"),
         ({"sex": {}}, "sex", "sex: expected one of 'female', 'male', or null; found an object."),
         ({"sex": 10**400}, "sex", "too large"),
-        ({"survived": "yes"}, "survived", "is the target, which the model answers"),
-        ({"age": ...}, "age", "age: the field is not there; give a finite number, or null."),
+        ({"survived": "yes"}, "survived", "is the target, which the model predicts"),
+        ({"age": ...}, "age", "age: the field is missing; send a finite number, or null."),
     ],
 )
 def test_a_bad_value_is_named_with_field_and_cure(client, row, change, field, said):

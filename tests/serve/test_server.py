@@ -178,7 +178,7 @@ def test_a_model_file_that_is_not_there_or_is_refused(tmp_path):
         (["--token", "two words"], "--token: a token"),
         (["--token", "a", "--token-file", "b"], "not both"),
         (["--token-file", "/no/such/file"], "cannot be read"),
-        (["--max-bytes", "lots"], "'lots' is no size"),
+        (["--max-bytes", "lots"], "'lots' is not a size"),
         (["--max-rows", "0"], "--max-rows"),
         (["--port", "70000"], "--port"),
         (["--timeout", "0"], "--timeout"),

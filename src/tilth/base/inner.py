@@ -111,7 +111,8 @@ class Inner:
     def _enough_rows(self) -> int:
         if self.n_rows < 2:
             raise ValueError(
-                f"{self.owner} needs at least 2 rows, one to learn from and one to ask; got n_samples = {self.n_rows}."
+                f"{self.owner} needs at least 2 rows, one to train on and one to test on; got n_samples = "
+                f"{self.n_rows}."
             )
         return self.n_rows
 

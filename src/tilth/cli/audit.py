@@ -31,16 +31,16 @@ from tilth.cli.options import (
 ))  # fmt: skip
 @click.argument("source")
 @target_option
-@click.option("--model", help="Name of a model (tilth models lists them) [default: a good one to begin with].")
-@click.option("--groups", metavar="COLUMN", help="Rows of the same value belong together.")
-@click.option("--time", metavar="COLUMN", help="Order of the rows in time.")
+@click.option("--model", help="Name of a model (tilth models lists them) [default: a sensible first model].")
+@click.option("--groups", metavar="COLUMN", help="Column whose equal values belong together.")
+@click.option("--time", metavar="COLUMN", help="Column that orders the rows in time.")
 @click.option("--original", metavar="SOURCE", help="The table before preparation, to see what was dropped.")
 @kinds_option
 @click.option("--folds", type=click.IntRange(min=2), help="Number of folds [default: 5].")
 @seed_option
 @json_option
 @click.option("--all", "show_all", is_flag=True, help="All findings instead of the three worst.")
-@click.option("--fail-on", type=click.Choice(["leak", "protocol", "any"]), help="End with code 4 on such a finding.")
+@click.option("--fail-on", type=click.Choice(["leak", "protocol", "any"]), help="Exit with code 4 on such a finding.")
 @quiet_option
 @debug_option
 def audit(
@@ -48,7 +48,7 @@ def audit(
     kinds: tuple[str, ...], folds: int | None, seed: int, as_json: bool, show_all: bool, fail_on: str | None,
     quiet: bool,
 ) -> Exit:  # fmt: skip
-    """Reasons not to believe a score: copies, torn groups, columns that know the target.
+    """Check whether a score can be trusted: duplicates, split groups, columns that leak the target.
 
     Also preparation that saw all rows. Each suspicion is measured by fitting without it. With --fail-on only warnings
     and worse count, not notes.

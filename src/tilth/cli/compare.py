@@ -29,7 +29,7 @@ from tilth.cli.options import (
 @click.argument("things", nargs=-1, required=True, metavar="A B ...")
 @click.option("--on", "source", metavar="SOURCE", help="Table with known targets, for model files.")
 @target_option
-@click.option("--metric", "metrics", multiple=True, help="Score to compare by; the first given ranks.")
+@click.option("--metric", "metrics", multiple=True, help="Score to compare by; the first one ranks the models.")
 @seed_option
 @json_option
 @quiet_option
@@ -38,7 +38,7 @@ def compare(
     things: tuple[str, ...], source: str | None, target: str | None, metrics: tuple[str, ...], seed: int,
     as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
-    """Which is better: model files on a labelled table, or the folders of runs.
+    """Compare model files on a labelled table, or the folders of runs.
 
     Model files answer the same rows: differences are paired, with intervals, and ties are called ties. The rows must be
     ones that none of the models has learned from. Runs are set side by side from their run.json.
@@ -46,11 +46,11 @@ def compare(
     if len(things) < 2:
         raise click.UsageError("compare needs at least two model files, or two folders of runs.")
     if len(set(things)) < len(things):
-        raise click.UsageError("compare was given the same thing twice.")
+        raise click.UsageError("compare needs two different files or folders; got the same one twice.")
     if source is None and any(_is_run(thing) for thing in things):
         comparison = _runs(things)
     elif source is None:
-        raise click.UsageError("Model files are compared on a table with known targets: give --on SOURCE.")
+        raise click.UsageError("To compare model files, name a table with known targets: --on SOURCE.")
     else:
         say(f"tilth: comparing {', '.join(things)} on {source}", quiet)
         comparison = _models(things, source, target, metrics, seed, quiet)

@@ -32,11 +32,11 @@ EXTRAS = {
 @quiet_option
 @debug_option
 def doctor(as_json: bool, quiet: bool) -> Exit:
-    """Is the installation sound? Versions, compiled core, extras, and a proof on bundled data.
+    """Check the installation: versions, compiled core, extras, and a test on bundled data.
 
     Ends with code 1 if anything that should work does not. Takes a few seconds and needs no network.
     """
-    say("tilth: looking at the installation", quiet)
+    say("tilth: checking the installation", quiet)
     found = examine()
     if as_json:
         print_json(found)
@@ -114,7 +114,7 @@ def _model_works() -> str:
     model = NaiveBayes(alpha=0).fit(load("weather").frame, "Play")
     day = {"Outlook": ["Sunny"], "Temp": ["Cold"], "Humidity": ["High"], "Windy": [True]}
     share = float(model.predict_proba(day)[0, 0])
-    _require(abs(share - 0.7954) < 0.0001, f"P(No) = {share}, which should be 0.7954")
+    _require(abs(share - 0.7954) < 0.0001, f"P(No) = {share}; expected 0.7954")
     return f"naive Bayes on the weather data: P(No) = {share:.4f}, as by hand"
 
 

@@ -46,7 +46,7 @@ class Experiments(Result):
             words = {"data_hash": "rows", "metric": "measure"}
             return (
                 f"The runs differ in their {' and '.join(words.get(d, d) for d in different)}: their scores are not "
-                "scores of the same thing and are not ranked."
+                "comparable and are not ranked."
             )
         known = {n: r["score"] for n, r in self.runs.items() if isinstance(r.get("score"), dict)}
         if len(known) < 2:
@@ -57,11 +57,12 @@ class Experiments(Result):
         apart = [n for n in rest if _apart(known[n], known[best])]
         said = f"{best} has the best {metric}: {_interval(known[best])}."
         if apart:
-            said += f" The intervals of {', '.join(apart)} lie wholly apart from it."
+            said += f" The intervals of {', '.join(apart)} do not overlap with it."
         if len(apart) < len(rest):
             close = ", ".join(n for n in rest if n not in apart)
             said += (
-                f" The interval of {close} overlaps with it, which decides nothing; for a paired comparison: "
+                f" The interval of {close} overlaps with it, so neither is shown to be better; for a paired "
+                "comparison: "
                 "tilth compare A/model.tilth B/model.tilth --on NEW.csv."
             )
         return said
@@ -129,13 +130,15 @@ def read_experiments(places: Iterable[str]) -> Experiments:
 def _manifest(path: Path) -> dict[str, Any]:
     file = path / MANIFEST if path.is_dir() else path
     if not file.is_file():
-        raise SourceError(f"{path} holds no {MANIFEST}: it is no folder of a run. `tilth run --out {path}` makes one.")
+        raise SourceError(
+            f"{path} holds no {MANIFEST}: it is not the folder of a run. `tilth run --out {path}` writes one."
+        )
     if file.stat().st_size > _MOST_BYTES:
         raise SourceError(f"{file} is too large to be the manifest of a run.")
     try:
         told = json.loads(file.read_text("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise SourceError(f"{file} is no JSON ({error!s:.100}); the run may have been cut off.") from None
+        raise SourceError(f"{file} is not valid JSON ({error!s:.100}); the run may have been interrupted.") from None
     if not isinstance(told, dict) or told.get("schema") != SCHEMA:
         found = told.get("schema") if isinstance(told, dict) else None
         raise SourceError(f"{file} is not the manifest of a run: its schema should be {SCHEMA}, found {found!r}.")

@@ -50,7 +50,7 @@ def explain(
     model: str, source: str, rows: tuple[int, ...], overall: bool, target: str | None, seed: int, as_json: bool,
     quiet: bool,
 ) -> None:  # fmt: skip
-    """Why a model answers as it does: row by row, or over all rows.
+    """Explain a model's answers: row by row, or over all rows.
 
     Terms add up from a start to the score of the answer, over the columns as you gave them. Without --row the first
     three rows. Over all rows: what the score loses when a column is shuffled; give rows the model has not learned from.
@@ -109,7 +109,7 @@ def _rows(
             "row": number, "prediction": plain(answer), "scale": made.scale, "reasons": [w for w in words[i] if w],
             "terms": plain(terms.to_dict("records")),
         })  # fmt: skip
-        said = "; ".join(w for w in words[i] if w) or "no column speaks for or against it"
+        said = "; ".join(w for w in words[i] if w) or "no column changes it"
         pages.append(Section(f"Row {number}: {answer}", f"{said}.", terms))
     if pages:
         pages[0].text += f"\n\n{_SCALES[made.scale]}"
@@ -128,7 +128,7 @@ def _importance(model: Any, table: Source, target: str | None, seed: int) -> Any
     from tilth.lifecycle.source import SourceError, require_column
 
     if target is None:
-        raise SourceError("--global measures what the score loses, which needs the true answers: give --target.")
+        raise SourceError("--global measures the loss of score, which needs the true answers: name --target.")
     require_column([str(c) for c in table.frame.columns], target)
     labelled = table.frame[table.frame[target].notna()].reset_index(drop=True)
     if len(labelled) < 2:

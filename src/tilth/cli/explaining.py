@@ -55,6 +55,6 @@ def reasons(made: Explanation, most: int = 3) -> list[list[str]]:
         cell = f" = {made.cells[i][j]}" if made.cells and made.cells[i][j] else ""
         if k == 1:
             return f"{made.columns[j]}{cell} {'raises' if amount > 0 else 'lowers'} the answer ({amount:+.3g})"
-        return f"{made.columns[j]}{cell} speaks {'for' if amount > 0 else 'against'} {labels[i]} ({amount:+.3g})"
+        return f"{made.columns[j]}{cell} is evidence {'for' if amount > 0 else 'against'} {labels[i]} ({amount:+.3g})"
 
     return [[words(i, int(strongest[i, place])) for i in range(n)] for place in range(min(most, width))]

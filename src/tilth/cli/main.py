@@ -23,18 +23,18 @@ from tilth.errors import KindError, ModelFileError, TilthWarning
 
 #: Each command with its module (its function has the command's name) and the line the overview shows.
 COMMANDS = {
-    "run": ("run", "From a raw table to a defended model: checks, baselines, contest, one test, report."),
-    "replay": ("run", "Make the model of an earlier run again, and say whether it is the same."),
+    "run": ("run", "From a raw table to a tested model: data checks, baselines, model selection, one test, report."),
+    "replay": ("run", "Fit the model of an earlier run again and check that it is the same."),
     "predict": ("predict", "Predict the rows of a table, in their order."),
-    "explain": ("explain", "Why a model answers as it does: row by row, or over all rows."),
-    "audit": ("audit", "Reasons not to believe a score: copies, torn groups, columns that know the target."),
-    "compare": ("compare", "Which is better: model files on a labelled table, or the folders of runs."),
-    "profile": ("profile", "What is wrong with a table: missing values, disguises, outliers, copies, leaks."),
-    "models": ("models", "Which models there are, and which of them fit a table."),
-    "datasets": ("models", "The bundled tables."),
+    "explain": ("explain", "Explain a model's answers: row by row, or over all rows."),
+    "audit": ("audit", "Check whether a score can be trusted: duplicates, split groups, columns that leak the target."),
+    "compare": ("compare", "Compare model files on a labelled table, or the folders of runs."),
+    "profile": ("profile", "Check a table: missing values, disguised missing values, outliers, duplicates, leaks."),
+    "models": ("models", "List the models, or those that suit a table."),
+    "datasets": ("models", "List the bundled tables."),
     "show": ("show", "Show a model file, or compare two."),
-    "serve": ("serve", "Answer over HTTP: predictions, a form in the browser, the schema."),
-    "doctor": ("doctor", "Is the installation sound? Versions, compiled core, extras, and a proof on bundled data."),
+    "serve": ("serve", "Serve a model over HTTP: predictions, a form in the browser, the schema."),
+    "doctor": ("doctor", "Check the installation: versions, compiled core, extras, and a test on bundled data."),
 }
 
 
@@ -79,7 +79,7 @@ def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    epilog="Exit codes: 0 fine, 1 a fault of tilth, 2 wrong usage, 3 data that cannot be used, "
+    epilog="Exit codes: 0 success, 1 a bug in tilth, 2 wrong usage, 3 data that cannot be used, "
     "4 findings at --fail-on, 5 no better than the baseline with --require-gain, 6 a model file that was refused, "
     "130 interrupted.",
 )
@@ -130,7 +130,7 @@ def _tell(error: Exception, debug: bool) -> Exit:
         traceback.print_exception(error)
     code, said = _judged(error)
     if code is Exit.INTERNAL:
-        said = f"a fault of tilth itself: {type(error).__name__}: {said}"
+        said = f"a bug in tilth: {type(error).__name__}: {said}"
         error.add_note("Run again with --debug and report what it prints.")
     click.echo(f"tilth: {_clean(said)}", err=True)
     for note in getattr(error, "__notes__", ()):
@@ -151,7 +151,7 @@ def _judged(error: Exception) -> tuple[Exit, str]:
     if isinstance(error, ModelFileError):
         return Exit.MODEL_FILE, said
     if isinstance(error, MemoryError):
-        return Exit.DATA, "There is not enough memory for this. Give fewer rows or columns, or a smaller --chunk."
+        return Exit.DATA, "Not enough memory. Use fewer rows or columns, or a smaller --chunk."
     if isinstance(error, OSError) and error.strerror:
         named = f": {error.filename}" if error.filename else ""
         return Exit.DATA, f"{error.strerror}{named}."

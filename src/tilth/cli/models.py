@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @quiet_option
 @debug_option
 def models(matching: str | None, target: str | None, as_json: bool, quiet: bool) -> None:
-    """Which models there are, and which of them fit a table."""
+    """List the models, or those that suit a table."""
     if matching is None and target is not None:
         raise click.UsageError("--target names a column of the table given with --matching.")
     if matching is not None:
@@ -46,7 +46,7 @@ def models(matching: str | None, target: str | None, as_json: bool, quiet: bool)
 @json_option
 @debug_option
 def datasets(as_json: bool) -> None:
-    """The bundled tables."""
+    """List the bundled tables."""
     import pandas as pd
 
     from tilth.data.datasets import cards

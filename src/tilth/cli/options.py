@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-target_option = click.option("-t", "--target", help="Column to predict; a bundled table knows its own.")
+target_option = click.option("-t", "--target", help="Column to predict; bundled tables have a default.")
 seed_option = click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of folds and resampling."
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one json document instead of text.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
 #: The entry point looks for it among the arguments.
 debug_option = click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")

@@ -33,9 +33,11 @@ _ENDLESS = (float("inf"), float("-inf"))
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="File to write instead of standard output.")
 @click.option("--format", "form", type=click.Choice(FORMATS), help="Format [default: by the name of --out, else csv].")
 @click.option("--proba", is_flag=True, help="Also the probability of every class.")
-@click.option("--explain", is_flag=True, help="Also the three strongest reasons of each answer, in words.")
-@click.option("--id", "ids", multiple=True, metavar="COLUMN", help="Column to carry through; may be given again.")
-@click.option("--chunk", type=click.IntRange(min=1), default=65_536, show_default=True, help="Rows held at a time.")
+@click.option("--explain", is_flag=True, help="Also the three strongest reasons for each answer.")
+@click.option("--id", "ids", multiple=True, metavar="COLUMN", help="Column to copy to the output; may be repeated.")
+@click.option(
+    "--chunk", type=click.IntRange(min=1), default=65_536, show_default=True, help="Rows held in memory at a time."
+)
 @json_option
 @quiet_option
 @debug_option
@@ -58,7 +60,7 @@ def predict(
     if out is not None and any(p.exists() and out.exists() and p.samefile(out) for p in (path, Path(source))):
         raise click.UsageError(f"--out {out} is one of the files to read; choose another name.")
     if out is not None and not out.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {out.parent} to write {out.name} in; make it, or change --out.")
+        raise FileNotFoundError(f"There is no folder {out.parent} to write {out.name} in; create it, or change --out.")
     say(f"tilth: predicting {source} with {model}", quiet)
     from tilth.data.names import beside
     from tilth.lifecycle.save import load
@@ -121,9 +123,9 @@ class Answerer:
         kind = type(model).__name__
         offered = says(model)
         if not {"prediction", "transformed"} & set(offered):
-            raise click.UsageError(f"{name} holds a {kind}, which has no answer for new rows.")
+            raise click.UsageError(f"{name} holds a {kind}, which cannot predict new rows.")
         if proba and "probabilities" not in offered:
-            raise click.UsageError(f"{name} holds a {kind}, which gives no probabilities: no --proba.")
+            raise click.UsageError(f"{name} holds a {kind}, which gives no probabilities; drop --proba.")
         self.model, self.explain = model, explain
         classes = hasattr(model, "classes_")
         left_out = {"probabilities" if not proba else "", "scores" if classes else ""}

@@ -29,16 +29,16 @@ FAIL_ON = {"serious": ("serious",), "warning": ("serious", "warning")}
     "tilth profile credit_dirty --json",
 ))  # fmt: skip
 @click.argument("source")
-@click.option("-t", "--target", help="Column that is to be predicted; wakes the checks for leaks, balance and labels.")
+@click.option("-t", "--target", help="Column to predict; enables the checks for leaks, balance and labels.")
 @kinds_option
 @json_option
-@click.option("--fail-on", type=click.Choice(list(FAIL_ON)), help="End with code 4 on a finding this bad or worse.")
+@click.option("--fail-on", type=click.Choice(list(FAIL_ON)), help="Exit with code 4 on a finding this bad or worse.")
 @quiet_option
 @debug_option
 def profile(
     source: str, target: str | None, kinds: tuple[str, ...], as_json: bool, fail_on: str | None, quiet: bool
 ) -> Exit:
-    """What is wrong with a table: missing values, disguises, outliers, copies, leaks."""
+    """Check a table: missing values, disguised missing values, outliers, duplicates, leaks."""
     told: dict[str, Any] = parse_kinds(kinds)
     say(f"tilth: reading {source}", quiet)
     from tilth.lifecycle.source import require_column

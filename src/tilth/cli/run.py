@@ -48,7 +48,7 @@ def _costs(_: click.Context, __: click.Parameter, given: str | None) -> dict[str
         except ValueError:
             sign = ""
         if not sign or name.strip() not in ("fp", "fn", "tp", "tn"):
-            raise click.BadParameter(f"{part!r} is no cost; write fp=1,fn=5 (also tp, tn).")
+            raise click.BadParameter(f"{part!r} is not a cost; write fp=1,fn=5 (also tp, tn).")
     return told
 
 
@@ -73,29 +73,39 @@ def _budget(_: click.Context, __: click.Parameter, given: str | None) -> str | N
 @click.argument("source", required=False)
 @target_option
 @click.option("--budget", default="1m", show_default=True, callback=_budget, metavar="TIME",
-              help="Time for everything: 30s, 5m, 1h; none: as long as it takes.")  # fmt: skip
+              help="Time for the whole run: 30s, 5m, 1h; none: no limit.")  # fmt: skip
 @click.option("-o", "--out", default="tilth-run", show_default=True, help="Folder for the report and the model.")
-@click.option("--resume", metavar="FOLDER", help="Go on with a run that was broken off; it knows what was asked.")
+@click.option("--resume", metavar="FOLDER", help="Resume an interrupted run with the same settings.")
 @kinds_option
-@click.option("--task", type=click.Choice(["classification", "regression"]), help="Instead of deciding by the target.")
+@click.option(
+    "--task", type=click.Choice(["classification", "regression"]), help="Task [default: inferred from the target]."
+)
 @click.option("--metric", help="The measure that ranks the models [default: accuracy, RMSE].")
 @click.option("--positive", metavar="CLASS", help="The positive class [default: the rarer of two].")
 @click.option("--cost", "costs", callback=_costs, metavar="fp=1,fn=5", help="What a false alarm and a miss cost.")
 @click.option("--sensitive", multiple=True, callback=_list, metavar="COLUMNS",
-              help="Columns whose groups are compared; not learned from.")  # fmt: skip
-@click.option("--keep-sensitive", is_flag=True, help="Learn from the sensitive columns too.")
-@click.option("--groups", metavar="COLUMN", help="Rows of the same value stay together.")
-@click.option("--time", metavar="COLUMN", help="Later rows are tested by models of earlier ones.")
+              help="Columns whose groups are compared; not used as features.")  # fmt: skip
+@click.option("--keep-sensitive", is_flag=True, help="Use the sensitive columns as features too.")
+@click.option("--groups", metavar="COLUMN", help="Rows with the same value stay together in a split.")
+@click.option("--time", metavar="COLUMN", help="Train on earlier rows, test on later ones.")
 @click.option("--models", multiple=True, callback=_list, metavar="NAMES", help="Try these models only (tilth models).")
 @click.option("--trust", multiple=True, callback=_list, metavar="COLUMNS", help="Keep a column that looks like a leak.")
-@click.option("--as-is", is_flag=True, help="Change nothing: no column left out, no copies dropped.")
-@click.option("--trials", type=click.IntRange(min=1), default=20, show_default=True, help="Tries per model, at most.")
+@click.option("--as-is", is_flag=True, help="Change nothing: leave no column out, drop no duplicates.")
+@click.option(
+    "--trials",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="Parameter settings tried per model, at most.",
+)
 @click.option("--folds", type=click.IntRange(min=2), help="Outer folds [default: 5; 3 or one holdout of many rows].")
 @click.option("--test-size", type=click.FloatRange(min=0, max=1, max_open=True), default=0.2, show_default=True,
-              help="Share of rows tested on once; 0: none.")  # fmt: skip
+              help="Share of rows held out for the final test; 0: none.")  # fmt: skip
 @seed_option
-@click.option("--fail-on", type=click.Choice(["serious", "warning"]), help="End with code 4 on a finding this bad.")
-@click.option("--require-gain", is_flag=True, help="End with code 5 unless the model is better than Zero-R.")
+@click.option(
+    "--fail-on", type=click.Choice(["serious", "warning"]), help="Exit with code 4 on a finding this bad or worse."
+)
+@click.option("--require-gain", is_flag=True, help="Exit with code 5 unless the model is better than Zero-R.")
 @json_option
 @quiet_option
 @debug_option
@@ -103,14 +113,14 @@ def run(
     source: str | None, target: str | None, out: str, resume: str | None, kinds: tuple[str, ...], as_json: bool,
     quiet: bool, fail_on: str | None, require_gain: bool, **wishes: Any,
 ) -> int:  # fmt: skip
-    """From a raw table to a defended model: checks, baselines, contest, one test, report.
+    """From a raw table to a tested model: data checks, baselines, model selection, one test, report.
 
     Without SOURCE: the passengers of the Titanic. Ctrl-C keeps everything done so far and still writes the report.
     """
     begun = time.monotonic()
     told = parse_kinds(kinds)
     if resume is not None and "out" in _typed():
-        raise click.UsageError("--resume goes on in its own folder; leave --out out.")
+        raise click.UsageError("--resume continues in its own folder; drop --out.")
     if resume is not None and source is None:
         source, target, told, wishes = _as_before(resume, target, told, wishes, _typed())
     source = EXAMPLE if source is None else source
@@ -207,13 +217,13 @@ def _tell(found: Any) -> None:
 
 @click.command(epilog=examples("tilth replay tilth-run/run.json", "tilth replay tilth-run --data moved/customers.csv"))
 @click.argument("manifest")
-@click.option("--data", metavar="SOURCE", help="The table, where it is no longer at its place.")
+@click.option("--data", metavar="SOURCE", help="The table, if it has moved.")
 @click.option("-o", "--out", metavar="FILE", help="Write the model to this file too.")
 @json_option
 @quiet_option
 @debug_option
 def replay(manifest: str, data: str | None, out: str | None, as_json: bool, quiet: bool) -> int:
-    """Make the model of an earlier run again, and say whether it is the same.
+    """Fit the model of an earlier run again and check that it is the same.
 
     MANIFEST is run.json, or the folder that holds it. Ends with code 4 when the model is not the same, byte for byte.
     """

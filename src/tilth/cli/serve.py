@@ -20,7 +20,10 @@ from tilth.cli.options import debug_option, examples, model_file, print_json, qu
 )
 @click.argument("model")
 @click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Address to listen at; this one stays on the machine."
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to listen at; the default accepts only this machine.",
 )
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="Port; 0 takes a free one."
@@ -29,7 +32,7 @@ from tilth.cli.options import debug_option, examples, model_file, print_json, qu
     "--token", metavar="TOKEN", help="Token clients must send; visible in process lists, prefer --token-file."
 )
 @click.option("--token-file", type=click.Path(path_type=Path), help="File that holds the token; or set TILTH_TOKEN.")
-@click.option("--allow-host", multiple=True, metavar="NAME", help="A further name that requests may ask for.")
+@click.option("--allow-host", multiple=True, metavar="NAME", help="Another host name that requests may use.")
 @click.option("--max-rows", type=click.IntRange(min=1), default=10_000, show_default=True, help="Rows of a request.")
 @click.option("--max-bytes", default="10m", show_default=True, metavar="SIZE", help="Size of a request's body.")
 @click.option(
@@ -41,9 +44,9 @@ from tilth.cli.options import debug_option, examples, model_file, print_json, qu
 )
 @click.option(
     "--timeout", type=click.FloatRange(min=0.0, min_open=True), default=30.0, show_default=True, metavar="SECONDS",
-    help="For a request to arrive, and for its answer.",
+    help="Time for a request to arrive, and for its answer.",
 )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print address and model as one json document at the start.")
+@click.option("--json", "as_json", is_flag=True, help="Print address and model as one JSON document at the start.")
 @quiet_option
 @debug_option
 def serve(
@@ -51,7 +54,7 @@ def serve(
     max_rows: int, max_bytes: str, max_requests: int, timeout: float, as_json: bool,
     quiet: bool,
 ) -> None:  # fmt: skip
-    """Answer over HTTP: predictions, a form in the browser, the schema.
+    """Serve a model over HTTP: predictions, a form in the browser, the schema.
 
     Rows are sent to POST /predict as JSON or CSV; GET /docs tells how. Stops on Ctrl-C or SIGTERM.
     """

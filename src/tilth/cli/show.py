@@ -120,12 +120,12 @@ def _difference_page(changes: list[dict[str, str]], same: bool, model: str, othe
 
     from tilth.base.declare import Section
 
-    title = f"{model} beside {other}"
+    title = f"{model} and {other}"
     if not changes:
         text = (
             "The two files are the same, byte by byte."
             if same
-            else "Settings and columns agree; what was learned differs."
+            else "Same settings and columns, but different learned values."
         )
         return Section(title, text)
     frame = pd.DataFrame(changes).rename(columns={"here": model, "there": other})

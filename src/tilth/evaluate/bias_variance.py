@@ -216,9 +216,9 @@ def bias_variance(
         raise ValueError(f"bias_variance needs at least 2 training sets (repeats); got {repeats}.")
     if draw is None:
         if X is None:
-            raise ValueError("bias_variance needs data (X, y), or draw=: a function that makes them.")
+            raise ValueError("bias_variance needs data (X, y), or draw=, a function that draws them.")
         if truth is not None:
-            raise ValueError("bias_variance: truth= goes with draw=; for data nobody knows it.")
+            raise ValueError("bias_variance: truth= goes with draw=; for real data it is unknown.")
         problem, splits, how = _from_data(X, y, task, kinds, way, repeats, test_size, seed)
     else:
         if X is not None:
@@ -304,7 +304,7 @@ def _from_data(
     else:
         raise ValueError(f"bias_variance: way must be 'bootstrap' or 'halves'; got {way!r}.")
     how = (
-        f"{repeats} training sets ({way}) from {len(pool)} rows, {len(held.test)} other rows asked, seed {seed}. "
+        f"{repeats} training sets ({way}) from {len(pool)} rows, {len(held.test)} other rows predicted, seed {seed}. "
         "Drawn from the same rows, the sets are more alike than new ones would be"
         + (": the variance is that of half as many rows." if way == "halves" else ".")
     )
@@ -399,7 +399,8 @@ class BiasVarianceCurve(Result):
         best = self.points[self.best]
         first, last = self.points[0], self.points[-1]
         return (
-            f"{self.model}: the expected error is least ({best.error}) at {self.parameter} = {self.values[self.best]}; "
+            f"{self.model}: the expected error is lowest ({best.error}) at {self.parameter} = "
+            f"{self.values[self.best]}; "
             f"from {self.values[0]} to {self.values[-1]} bias goes from {first.bias:.3g} to {last.bias:.3g}, variance "
             f"from {first.variance:.3g} to {last.variance:.3g}."
         )

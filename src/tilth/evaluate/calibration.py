@@ -108,7 +108,8 @@ class Calibration(Result):
         if self.kind == "not tested":
             return ""
         return (
-            "Wrap the model in CalibratedClassifier(estimator=...), and do not use its scores as probabilities before."
+            "Wrap the model in CalibratedClassifier(estimator=...), and do not use its scores as probabilities until "
+            "then."
         )
 
     def frame(self) -> pd.DataFrame:
@@ -157,7 +158,7 @@ class Calibration(Result):
         parts = pd.DataFrame(
             [
                 ("expected calibration error", *_ends(self.ece)),
-                ("without what chance adds", *_ends(self.ece_debiased)),
+                ("corrected for chance", *_ends(self.ece_debiased)),
                 ("largest error of a bin", *_ends(self.mce)),
                 ("Brier score", *_ends(self.brier)),
                 ("  reliability (0 is best)", self.reliability, np.nan, np.nan, ""),
@@ -192,7 +193,8 @@ class Calibration(Result):
     def __str__(self) -> str:
         lines = [self.verdict(), *([self.advice] if self.advice else [])]
         lines.append(
-            f"ECE {self.ece}, without chance {self.ece_debiased}, by chance {self.ece_by_chance:.3f}; MCE {self.mce}; "
+            f"ECE {self.ece}, corrected for chance {self.ece_debiased}, expected by chance {self.ece_by_chance:.3f}; "
+            f"MCE {self.mce}; "
             f"{self.level:.0%}, {self.ece.method}"
         )
         lines.append(
@@ -303,7 +305,9 @@ def _events(true: Any, probability: Any, of: Any, classes: Any, owner: str) -> t
     if p.ndim not in (1, 2) or not len(p):
         raise ValueError(f"{owner} needs n probabilities, or n x k of them, n at least 1; got shape {p.shape}.")
     if not np.isfinite(p).all() or p.min() < 0 or p.max() > 1:
-        raise ValueError(f"{owner} needs probabilities between 0 and 1; scores are for CalibratedClassifier to turn.")
+        raise ValueError(
+            f"{owner} needs probabilities between 0 and 1; CalibratedClassifier turns scores into probabilities."
+        )
     given = one_dimensional(true, len(p), owner)
     known = None if classes is None else np.asarray(classes)
     labels, codes = encode_labels(given)
@@ -316,7 +320,8 @@ def _events(true: Any, probability: Any, of: Any, classes: Any, owner: str) -> t
         labels, codes = np.array([0, 1]), codes + 1
     if len(labels) != k:
         raise ValueError(
-            f"{owner}: {k} classes are promised and {len(labels)} occur ({labels.tolist()[:8]}); say classes=, as in "
+            f"{owner}: {k} classes have probabilities and {len(labels)} occur ({labels.tolist()[:8]}); pass "
+            "classes=, as in "
             "model.classes_."
         )
     if of is None and k > 2:

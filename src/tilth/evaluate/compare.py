@@ -79,7 +79,7 @@ class Comparison(Scores):
         """
         for name in (a, b):
             if name not in self.scores:
-                raise ValueError(f"There is no model {name!r}; compared were {', '.join(map(repr, self.scores))}.")
+                raise ValueError(f"No model {name!r}; the models compared are {', '.join(map(repr, self.scores))}.")
         if rope is None:
             values = [abs(self.scores[n][self.main.name].value) for n in (a, b)]
             rope = 0.01 if self.main.bounds == (0, 1) else 0.01 * min(values)

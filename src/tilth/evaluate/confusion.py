@@ -294,7 +294,7 @@ def confusion(
         return ConfusionMatrix(Table.of(true.true, true.given, (k, k), true.weight), classes, rows)
     n = len(true)
     if given is None:
-        raise ValueError("confusion needs the answers beside the true labels; found None.")
+        raise ValueError("confusion needs the answers as well as the true labels; found None.")
     if n == 0:
         raise ValueError("confusion needs at least one row; found none.")
     pair = [np.asarray(one_dimensional(side, n, "confusion")) for side in (true, given)]

@@ -37,7 +37,7 @@ class Criterion:
 
 DEMOGRAPHIC_PARITY = Criterion(
     "demographic parity", ("selection rate",),
-    "Every group is given the positive answer equally often: P(answer = + | group).",
+    "Every group gets the positive answer equally often: P(answer = + | group).",
     "It does not look at the truth: a perfect model fails it where base rates differ, and choosing at random within a "
     "group meets it. Errors may still fall on one group alone.",
     "I",
@@ -45,27 +45,27 @@ DEMOGRAPHIC_PARITY = Criterion(
 PREDICTIVE_PARITY = Criterion(
     "predictive parity", ("PPV",),
     "A positive answer is right equally often in every group: P(truth = + | answer = +, group).",
-    "It does not look at those who get no positive answer: a group whose members are rarely found can meet it. It "
-    "takes the recorded labels for the truth.",
+    "It does not look at those who get no positive answer: a group whose members are rarely recognised can meet it. "
+    "It treats the recorded labels as the truth.",
     "II",
 )  # fmt: skip
 EQUAL_OPPORTUNITY = Criterion(
     "equal opportunity", ("TPR",),
-    "Those who are positive are found equally often in every group: P(answer = + | truth = +, group).",
-    "It looks at the positives alone: false alarms may differ. It takes the recorded labels for the truth, so that "
-    "past decisions which made them go on unseen.",
+    "Positives are recognised equally often in every group: P(answer = + | truth = +, group).",
+    "It looks only at positives: false alarms may differ. It treats the recorded labels as the truth, so "
+    "bias in past decisions stays hidden.",
     "III",
 )  # fmt: skip
 EQUALISED_ODDS = Criterion(
     "equalised odds", ("TPR", "FPR"),
-    "Positives are found, and negatives are taken for positive, equally often in every group.",
+    "True positive rate and false positive rate are the same in every group.",
     "It can be met by making answers worse for the group they are good for. Where base rates differ, selection and the "
-    "worth of a positive answer then differ. It takes the recorded labels for the truth.",
+    "worth of a positive answer then differ. It treats the recorded labels as the truth.",
 )  # fmt: skip
 ACCURACY_EQUALITY = Criterion(
     "equal accuracy", ("accuracy",),
     "Answers are right equally often in every group.",
-    "It mixes both kinds of error: missed positives of one group may pay for false alarms in another.",
+    "It mixes both kinds of error: missed positives in one group may offset false alarms in another.",
 )  # fmt: skip
 CALIBRATION = Criterion(
     "calibration by group", ("probability - base rate",),
@@ -76,13 +76,13 @@ CALIBRATION = Criterion(
 EQUAL_BIAS = Criterion(
     "equal mean error", ("mean error",),
     "Answers are off by the same amount, on average and with sign, in every group.",
-    "Errors of both signs cancel: a group with wild errors can meet it. It takes the recorded targets for the truth.",
+    "Errors of both signs cancel: a group with wild errors can meet it. It treats the recorded targets as the truth.",
 )  # fmt: skip
 EQUAL_RMSE = Criterion(
     "equal RMSE", ("RMSE",),
-    "Answers are as far off in every group.",
-    "Targets that vary more in one group give larger errors even to the best model. The sign of the errors is "
-    "not seen.",
+    "Answers are equally far off in every group.",
+    "Targets that vary more in one group give larger errors even to the best model. It ignores "
+    "the sign of the errors.",
 )  # fmt: skip
 
 BINARY = (
@@ -196,8 +196,8 @@ WORLDS: tuple[tuple[str, tuple[str, str]], ...] = (
 )
 TOGETHER = (
     "Base rates differ, so of I demographic parity, II predictive parity and III equal opportunity at most two can "
-    "hold at once; and equalised odds excludes I and II, unless the model is perfect or blind. Which one matters is "
-    "not a question that data can answer. The lines below show what the other rates would have to be."
+    "hold at once; and equalised odds excludes I and II, unless the model is perfect or blind. Data cannot decide "
+    "which one matters. The lines below show what the other rates would have to be."
 )
 
 

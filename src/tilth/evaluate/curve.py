@@ -151,7 +151,7 @@ class Curve(Result):
         if self.kind == "rows":
             first, last = self.validation_intervals[0], self.validation_intervals[-1]
             told = f"{self.model}: {name} {first} with {self.x[0]} rows, {last} with {self.x[-1]}."
-            return f"{told} {self.diagnosis}."
+            return f"{told} {self.diagnosis.verdict()}"
         best, simple = self.best, self.one_standard_error
         told = (
             f"{self.model}: the best {name} is {self.validation_intervals[best]} at {self.x_name} = "

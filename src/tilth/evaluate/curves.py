@@ -157,7 +157,8 @@ def _missing_classes(task: Task, points: Sequence[tuple[Any, Splits]], counts: S
     if not short:
         return []
     return [
-        f"Training sets of {', '.join(map(str, short))} rows lack a class in some split; it cannot be answered there."
+        f"Training sets of {', '.join(map(str, short))} rows lack a class in some split, so it cannot be predicted "
+        "there."
     ]
 
 
@@ -180,7 +181,7 @@ def _references(reference: Any, task: Task) -> tuple[dict[str, Any], float | Non
         return {n: m for n, m in probes.items() if type(m) is not type(task.model)}, None
     other = task_of_models({"reference": reference}, "reference")
     if other != task.problem.task:
-        raise TypeError(f"reference is a model for {other}, the curve is one of {task.problem.task}.")
+        raise TypeError(f"reference is a model for {other}, the curve is for {task.problem.task}.")
     return {name_of(reference): reference}, None
 
 

@@ -38,7 +38,7 @@ SIGN_SPLITS = 5
 REMEDIES: Mapping[str, tuple[str, ...]] = {
     "underfit": (
         "Use a richer model: a higher degree or depth, less penalty, a non-linear model.",
-        "Add features, or products and powers of those there are.",
+        "Add features, or products and powers of the present ones.",
         "More rows of the same kind will not help by themselves.",
     ),
     "overfit": (
@@ -48,7 +48,7 @@ REMEDIES: Mapping[str, tuple[str, ...]] = {
         "Average many models (bagging, a random forest).",
     ),
     "fine": ("Fit looks right. See the learning curve for the value of more rows.",),
-    "unclear": ("Name a level that can be reached (reference=), or try a richer model on the same splits.",),
+    "unclear": ("State a score that can be reached (reference=), or try a richer model on the same splits.",),
 }
 
 
@@ -69,7 +69,7 @@ class Diagnosis(Result):
     has seen, ``missed`` the part of the way from the baseline to the reference that is not gone even on seen rows.
     """
 
-    heading: ClassVar[str] = "Too little, too much, or well fitted?"
+    heading: ClassVar[str] = "Underfit, overfit or about right?"
 
     state: State
     high_bias: bool
@@ -126,16 +126,17 @@ class Diagnosis(Result):
 
     def verdict(self) -> str:
         """What is wrong with the fit, why, and the numbers behind it."""
-        said = {"underfit": "Underfit (high bias)", "overfit": "Overfit (high variance)", "fine": "Fine",
+        said = {"underfit": "Underfit (high bias)", "overfit": "Overfit (high variance)", "fine": "Fit looks right",
                 "unclear": "Unclear"}[self.state]  # fmt: skip
         also = {"underfit": "; high variance too", "overfit": "; high bias too"}.get(self.state, "")
-        numbers = f"{self.metric.name} {readable(self.train.value)} on training rows, {self.validation} on new ones"
-        if np.isfinite(self.baseline):
-            numbers += f", Zero-R {readable(self.baseline)}"
-        if np.isfinite(self.reference):
-            numbers += f", {self.reference_name or 'reference'} {readable(self.reference)}"
         both = also if self.high_bias and self.high_variance else ""
-        return f"{said}{both}: {self.because} ({numbers}; {100 * self.validation.level:g}%, {self.validation.method})"
+        numbers = f"{self.metric.name} {readable(self.train.value)} on training rows, {self.validation} on new ones"
+        others = [f"Zero-R {readable(self.baseline)}"] if np.isfinite(self.baseline) else []
+        if np.isfinite(self.reference):
+            others.append(f"{self.reference_name or 'reference'} {readable(self.reference)}")
+        level = f"{100 * self.validation.level:g}%, {self.validation.method}"
+        reason = self.because[:1].upper() + self.because[1:]
+        return f"{said}{both}: {numbers} ({'; '.join([*others, level])}). {reason}."
 
 
 def diagnose(
@@ -242,9 +243,12 @@ def _because(state: State, lost: float, missed: float, left: float, compared: bo
     if state == "fine":
         return "training and validation scores are close" + (f", and {name} is not far better" if compared else "")
     if compared:
-        return "neither it nor the reference clearly beats the baseline: the columns may say little about the target"
+        return (
+            "neither it nor the reference clearly beats the baseline: the columns may carry little information "
+            "about the target"
+        )
     if np.isnan(left):
-        return "there is no large gap, and nothing to compare the level with"
+        return "the gap is small, and there is no reference to compare the score with"
     return f"{percent(left)} of the baseline's error remains on training rows, which may be bias or noise"
 
 

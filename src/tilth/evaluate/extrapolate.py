@@ -216,14 +216,14 @@ class Extrapolation(Result):
         """Whether more rows will help, in words."""
         name = self.curve.metric.name
         if self.law.refusal:
-            return f"Will more rows help {self.curve.model}? The curve cannot say: {self.law.refusal}."
+            return f"Will more rows help {self.curve.model}? Not clear from the curve: {self.law.refusal}."
         now = int(self.law.unit)
         score, gain, factor = self.scores[0], self.gains[0], self.factors[0]
         expected = (
             f"with {factor:g} times the {now} training rows the {name} is expected at {score} (gain "
             f"{readable(gain.value)} [{', '.join(digits(gain.low, gain.high))}], {100 * self.level:g}%)"
         )
-        said = {"yes": "Yes", "hardly": "Hardly", "cannot say": "The curve cannot say"}[self.answer]
+        said = {"yes": "Yes", "hardly": "Hardly", "cannot say": "Not clear from the curve"}[self.answer]
         return f"Will more rows help {self.curve.model}? {said}: {expected}. {self.why}"
 
     def plot(self) -> Any:
@@ -309,7 +309,7 @@ def extrapolate(
         why = f"That is a gain of at least {worth:.0%} of the present error."
     elif gains[-1].high < wanted:
         answer = "hardly"
-        why = f"Not even {times[-1]:g} times the rows lower the error by {worth:.0%}; look for other columns or models."
+        why = f"Not even {times[-1]:g} times the rows lower the error by {worth:.0%}; try other columns or models."
     else:
         why = (
             f"Gains below and above {worth:.0%} of the present error are both possible; more splits would narrow this."

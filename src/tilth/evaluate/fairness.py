@@ -30,7 +30,7 @@ from tilth.evaluate.proxies import Proxies, can_be_told, is_names, proxies, spli
 from tilth.evaluate.resample import ask, resample
 from tilth.evaluate.splits import make_splits
 from tilth.quality.view import view_of
-from tilth.words import listed, percent, plain
+from tilth.words import listed, percent, plain, verb
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,12 +118,12 @@ class ClassLosses:
     def verdict(self) -> str:
         """Whether the errors fall on the rarest class."""
         if np.isnan(self.gap.value):
-            return f"There are too few rows of {self.rarest!s}, the rarest class, to say what its errors are."
+            return f"Too few rows of {self.rarest!s}, the rarest class, to estimate its error."
         if not self.is_shown:
             return f"{self.rarest!s}, the rarest class, is not shown to have more errors than the other rows."
         return (
             f"{self.rarest!s}, the rarest class ({percent(self.share)} of rows), bears {percent(self.bears)} of the "
-            f"errors: its error is higher than that of other rows by {self.gap}. A small error of all rows together "
+            f"errors: its error is higher than that of other rows by {self.gap}. A small overall error "
             "hides it."
         )
 
@@ -203,13 +203,13 @@ class Fairness(Result):
         if self.representation is not None:
             pages += self.representation.sections()
         else:
-            text = "Shares of the rows. Say population= to compare them with those of the people concerned."
+            text = "Shares of the rows. Pass population= to compare them with the population concerned."
             pages.append(Section("Who is in the rows?", text, self.shares, folded=True))
         if not self.missing.frame().empty:
             light = "warn" if self.missing.differs else ""
             cure = (
                 "Find out why. A cell that is missing more often for one group makes its answers worse, and filling it "
-                "with the mean of all makes its rows look like those of others."
+                "with the overall mean makes its rows look like those of others."
                 if self.missing.differs
                 else ""
             )
@@ -300,7 +300,7 @@ def fairness(
     problem = how.problem(X, y, task, owner)
     if how.folds is None:
         if unaware:
-            raise ValueError(f"{owner}: a fitted model cannot unlearn a column; say folds= to fit without it.")
+            raise ValueError(f"{owner}: a fitted model cannot unlearn a column; pass folds= to fit without it.")
         answers, source = _asked(model, problem, owner)
     else:
         if unaware and is_names(sensitive):
@@ -315,7 +315,7 @@ def fairness(
             problem = learned
         answers, source = _over_folds(model, problem, how.folds, how.seed)
         if unaware:
-            source += f" {listed(columns.names)} had no part in learning."
+            source += f" {listed(columns.names)} {verb(len(columns.names), 'was')} not learned from."
     return fairness_of(
         answers, rest, columns, positive=positive, population=population, level=how.level, least=least,
         tolerance=tolerance, bands=bands, intersections=intersections, look_for_proxies=look_for_proxies, kinds=kinds,
@@ -395,19 +395,19 @@ def _asked(model: Any, problem: Problem, owner: str) -> tuple[Answers, str]:
         classes, codes = encode_labels(np.concatenate(both))
         problem = replace(problem, classes=classes, target=codes[: problem.n_rows].astype(np.int64))
     return ask(model, problem, np.arange(problem.n_rows)), (
-        f"The fitted model was asked about {problem.n_rows:,} rows; the numbers hold if it had not learned from them."
+        f"Predictions of the fitted model for {problem.n_rows:,} rows; valid only if it was not trained on them."
     )
 
 
 def _over_folds(model: Any, problem: Problem, folds: int, seed: int) -> tuple[Answers, str]:
     """Answers for every row by models that have not seen it."""
     splits = make_splits("k-fold", problem.target, task=problem.task, folds=folds, groups=problem.groups, seed=seed)
-    found = resample({"the model": model}, problem, splits, train_scores=False, title="Asking about every group")
+    found = resample({"the model": model}, problem, splits, train_scores=False, title="Predicting every group")
     rows, answers = in_row_order(found.trials["the model"], splits)
     if answers is None or len(rows) < problem.n_rows:
         failed = "; ".join(found.trials["the model"].failures.values())
         raise RuntimeError(f"fairness needs answers for every row; {type(model).__name__} failed in a fold: {failed}")
-    return answers, f"Every row was answered by a model that had not seen it: {splits.name}."
+    return answers, f"Every row was predicted by a model not trained on it: {splits.name}."
 
 
 def _represented(

@@ -35,11 +35,11 @@ class FoldDiagnosis:
         median, spread = digits(self.median, self.spread)
         return {
             "consistent": f"The folds agree: median {median}, robust spread {spread}.",
-            "one odd fold": f"One fold stands apart (fold {folds}), the others agree (median {median}): look "
-            "at the rows of that fold before believing the average.",
+            "one odd fold": f"One fold is an outlier (fold {folds}), the others agree (median {median}): look "
+            "at the rows of that fold before you trust the average.",
             "inconsistent": f"The folds disagree: median {median}, robust spread {spread}. The "
-            "average says little; more rows, fewer columns, a simpler model, or grouped folds may be needed.",
-            "too few folds": "Too few folds to say whether they agree.",
+            "average is unreliable; more rows, fewer columns, a simpler model, or grouped folds may be needed.",
+            "too few folds": "Too few folds to judge whether they agree.",
         }[self.verdict]
 
 

@@ -169,7 +169,7 @@ class GroupScores(Result):
         table = self._table(attribute)
         if "base rate" not in table.measures:
             raise ValueError(
-                "conflicts are between rates of a positive class; say positive= for more than two classes."
+                "conflicts are between rates of a positive class; pass positive= for more than two classes."
             )
         kept = np.flatnonzero(enough(table.measures["base rate"], self.least))
         labels = [table.grouping.labels[int(i)] for i in kept]
@@ -223,7 +223,7 @@ class GroupScores(Result):
         ]
         for state, words in (
             ("no large gap", f"no gap above {self.tolerance:.3g} in"),
-            ("cannot tell", "not enough rows to settle"),
+            ("cannot tell", "too few rows to decide on"),
             ("too few", "too few rows for"),
         ):
             if state in by_state:
@@ -275,8 +275,8 @@ class GroupScores(Result):
     def sections(self) -> list[Section]:
         """Gaps, groups, limits of the criteria and their conflicts as pages of a report."""
         how = (
-            f"Intervals at {self.level:.0%}: {self.tables[0].measures[next(iter(self.whole))].method} for a number of "
-            "a group; those of gaps hold for all pairs of groups, all columns and all criteria at once. Below "
+            f"Intervals at {self.level:.0%}: {self.tables[0].measures[next(iter(self.whole))].method} within a "
+            "group; gaps are adjusted for all pairs of groups, columns and criteria. Below "
             f"{self.least} rows: too few to tell."
         )
         if self.positive is not None:
@@ -288,7 +288,7 @@ class GroupScores(Result):
         if self._crossed:
             frame = self._gap_lines(self._crossed)
             parts.insert(len(self._single), Section("Gaps of intersections", "", frame, folded=True))
-        parts.append(Section("What each criterion asks, and what it does not see", "", self.limits(), folded=True))
+        parts.append(Section("What each criterion requires, and what it ignores", "", self.limits(), folded=True))
         parts += [
             Section(f"What cannot hold together: {t.name}", criteria.TOGETHER, self.conflicts(t.name), folded=i > 0)
             for i, t in enumerate(self._single)
@@ -306,7 +306,7 @@ class GroupScores(Result):
         """What to do about the gaps."""
         if any(g.is_shown for g in self.gaps):
             return (
-                "Find out where a gap comes from before closing it: other base rates, few rows, missing or noisy "
+                "Find out where a gap comes from before closing it: different base rates, few rows, missing or noisy "
                 "cells, a proxy. Decide with those concerned which criterion counts; not all can hold at once."
             )
         if any(g.state in ("cannot tell", "too few") for g in self.gaps):
@@ -461,7 +461,7 @@ class _Reading:
         if positive is not None and positive not in labels:
             raise ValueError(f"{owner}: positive={positive!r} is none of the classes {labels[:12]}.")
         if positive is None and len(labels) > 2:
-            note = f"There are {len(labels)} classes: say positive= to compare selection, PPV, TPR and FPR of one."
+            note = f"There are {len(labels)} classes: pass positive= to compare selection, PPV, TPR and FPR of one."
             return cls(answers, criteria.SEVERAL_CLASSES, notes=[note])
         place = len(labels) - 1 if positive is None else labels.index(positive)
         return cls(answers, criteria.BINARY, labels[place], place)

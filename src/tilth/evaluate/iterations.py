@@ -34,10 +34,10 @@ REPEATS = 200
 COUNTS = ("n_estimators", "max_iter", "n_iter", "n_epochs", "epochs")
 
 WAYS = {
-    "stages": "One fit; its own stages are asked ({name}).",
+    "stages": "One fit; scored after each of its stages ({name}).",
     "partial_fit": "partial_fit: one more pass over the training rows per round.",
-    "warm_start": "warm_start: the fit goes on from where it stood, {name} rounds in all.",
-    "refit": "A fit from the start for every number of rounds ({name}), because the model cannot go on from a fit.",
+    "warm_start": "warm_start: the fit continues where it stopped, {name} rounds in all.",
+    "refit": "A fit from the start for every number of rounds ({name}), because the model cannot continue a fit.",
 }
 
 

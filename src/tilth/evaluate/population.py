@@ -57,7 +57,11 @@ class SamplingBias(Result):
     @property
     def advice(self) -> str:
         """What to do about shares that differ."""
-        return "Collect the rows that are missing, or weigh rows by population / sample share." if self.biased else ""
+        return (
+            ("Collect more of the under-represented rows, or weight rows by population / sample share.")
+            if self.biased
+            else ""
+        )
 
 
 def sampling_bias(

@@ -168,9 +168,7 @@ def prepared(
     else:
         labels = place = numbers_of(values, owner)
     if task == "ranking" and taken["groups"] is None:
-        raise ValueError(
-            f"{owner}: a ranking is judged query by query; say which query each row belongs to with groups."
-        )
+        raise ValueError(f"{owner}: a ranking is scored query by query; state the query of each row with groups.")
     told = None if raw.is_sparse else infer(raw, kinds).stated_kinds()
     return Problem(
         task, raw, given, labels, place, classes, told, weight, taken["groups"], taken["time"], name,

@@ -86,7 +86,7 @@ class Protocol:
         for name in unused:
             value = getattr(chosen, name)
             if value is not None and value != getattr(usual, name):
-                raise ValueError(f"{owner} has no use for {name}; the protocol says {name}={value!r}.")
+                raise ValueError(f"{owner} does not use {name}; the protocol has {name}={value!r}.")
         if not 0 < chosen.level < 1:
             raise ValueError(f"{owner}: level must lie between 0 and 1, as in 0.95; got {chosen.level}.")
         return chosen

@@ -111,12 +111,16 @@ class Proxies(Result):
         """The strongest proxies in words."""
         guess = f"guessing: {percent(self.chance)}"
         if not self.confirmed:
-            said = f"No column is shown to give {self.sensitive} back ({guess})."
+            said = f"No column is shown to reveal {self.sensitive} ({guess})."
         else:
             named = [
                 f"{p.column} recovers {self.sensitive} with {percent(p.balanced.value)}" for p in self.confirmed[:3]
             ]
-            more = f"; less so {count(len(self.confirmed) - 3, 'more column')}" if len(self.confirmed) > 3 else ""
+            more = (
+                (f"; {count(len(self.confirmed) - 3, 'more column')} to a lesser degree")
+                if len(self.confirmed) > 3
+                else ""
+            )
             said = f"{listed(named)}{more} (balanced accuracy; {guess})."
         if self.together is not None:
             b = self.together.balanced
@@ -151,13 +155,13 @@ class Proxies(Result):
     def sections(self) -> list[Section]:
         """The proxies as a page of a report."""
         cure = (
-            f"Leaving {self.sensitive} out does not hide it from the model. Ask of each strong proxy whether it has a "
-            "reason of its own to be used."
+            f"Leaving {self.sensitive} out does not hide it from the model. Check for each strong proxy whether there "
+            "is a legitimate reason to use it."
             if self.confirmed or self._joint
             else ""
         )
         how = (
-            "Single columns: a naive Bayes of their bins, learned from other rows; together: a random forest over "
+            "Single columns: naive Bayes on their bins, cross-validated; together: a random forest over "
             f"folds. Intervals at {self.level:.0%} for all columns at once. {' '.join(self.notes)}"
         ).strip()
         return [
@@ -223,7 +227,7 @@ def proxies(
     table, columns = split_sensitive(X, sensitive, names, owner)
     if not table.width or table.is_sparse:
         found = "a sparse matrix, which has no columns to name" if table.is_sparse else "none"
-        raise ValueError(f"{owner} needs a table with columns beside the sensitive ones; found {found}.")
+        raise ValueError(f"{owner} needs a table with columns besides the sensitive ones; found {found}.")
     made, _ = groupings(columns, kinds=kinds_of(kinds, columns), bands=bands, intersections=False, owner=owner)
     return [
         _of_one(table, g, folds=folds, together=together, level=level, kinds=kinds_of(kinds, table), seed=seed)

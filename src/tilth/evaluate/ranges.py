@@ -54,7 +54,7 @@ def usual_values(value: Any, declared: Param | None, name: str, most: int) -> li
     )
     if low is None or high is None:
         if not isinstance(value, numbers.Real):
-            raise ValueError(f"No range is declared for {name} (now {value!r}); say which values to try: values=[...].")
+            raise ValueError(f"No range is declared for {name} (now {value!r}); state the values to try: values=[...].")
         middle = float(value)
         if whole:
             low, high = (1 if low is None else low), min(most, max(10 * round(middle), 10)) if high is None else high

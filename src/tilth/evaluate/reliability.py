@@ -199,7 +199,8 @@ class HoldoutTradeOff(Result):
         return (
             f"{self.model}: from {self.shares[0]:.0%} to {self.shares[-1]:.0%} test rows the standard error of the "
             f"{self.metric.name} goes from {se[0]:.3f} to {se[-1]:.3f}, while the variance of the model's answers goes "
-            f"from {self.model_variance[0]:.3g} to {self.model_variance[-1]:.3g}. Folds use all rows for both."
+            f"from {self.model_variance[0]:.3g} to {self.model_variance[-1]:.3g}. Cross-validation uses all rows for "
+            "both."
         )
 
     def plot(self) -> Any:

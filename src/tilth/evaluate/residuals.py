@@ -70,7 +70,7 @@ class Residuals(Result):
         lean = ""
         if not self.bias.low <= 0 <= self.bias.high:
             word = "small" if self.bias.value > 0 else "large"
-            lean = f" On the whole answers are too {word}: the mean residual is {self.bias}."
+            lean = f" Overall, answers are too {word}: the mean residual is {self.bias}."
         ratio = self.spread_ratio
         uneven = f" Errors of large answers are {ratio:.1f} times those of small ones." if self.is_uneven else ""
         return f"Nine of ten answers are off by {low:+.3g} to {high:+.3g}.{lean}{uneven}"

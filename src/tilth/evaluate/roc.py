@@ -74,14 +74,14 @@ class RocCurve(Result):
         """The area in words."""
         said = f"AUC {self.auc} ({self.auc.method}, {self.auc.level:.0%})"
         if 0.5 in self.auc:
-            return f"{said}: no better than chance, as far as {self.n_positive:g} positives can tell."
+            return f"{said}: not shown to be better than chance with {self.n_positive:,g} positives."
         if self.auc.high < 0.5:
             return f"{said}: the score is reversed; its negative would rank better than chance."
         return f"{said}: the chance that a random {self.positive!s} row scores above a row of another class."
 
     def sections(self) -> list[Section]:
         """The curve as a page of a report."""
-        text = "FPR: share of the other rows taken for the class; TPR: share of its rows found."
+        text = "FPR: share of the other rows predicted as the class. TPR: share of its own rows predicted as it."
         return [Section("ROC curve", f"{self.verdict()}\n\n{text}", figure=self.plot)]
 
     def to_dict(self) -> dict[str, Any]:
@@ -247,7 +247,7 @@ def _read(owner: str, true: Any, score: Any, positive: Any, weight: Any) -> _Rea
     if np.isnan(numbers).any():
         raise ValueError(
             f"{owner} needs scores that are numbers; {int(np.isnan(numbers).sum())} of {n} are NaN. Drop those rows, "
-            "or find out why the model gave no score."
+            "or find out why the model has no score for them."
         )
     classes, codes = encode_labels(one_dimensional(true, n, owner))
     if len(classes) > 2:

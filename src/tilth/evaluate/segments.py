@@ -109,10 +109,10 @@ class Segments(Result):
         """The weak segments in words."""
         if not self.found:
             if self.note:
-                return f"No segment was looked for: {self.note}"
+                return f"No search for weak segments: {self.note}"
             return (
                 f"No segment was found in which the model is worse than elsewhere ({self.what} {self.overall}). A "
-                f"tenth of the rows with {self.what} higher by {self.detectable:.3g} would probably have been seen."
+                f"tenth of the rows with {self.what} higher by {self.detectable:.3g} would probably have been detected."
             )
         said = [
             f"{s.rule}: {self.what} {s.error} against {s.elsewhere.value:.3f} elsewhere ({percent(s.support)} of rows)"
@@ -136,8 +136,8 @@ class Segments(Result):
     def sections(self) -> list[Section]:
         """The segments as a page of a report."""
         cure = (
-            "Look at rows of these segments: wrong labels, a missing column, or too few rows to learn from. A model or "
-            "a threshold of their own may help; until then, say where the model is weak."
+            "Look at rows of these segments: wrong labels, a missing column, or too few rows to learn from. A "
+            "separate model or threshold may help; until then, report where the model is weak."
             if self.found
             else ""
         )

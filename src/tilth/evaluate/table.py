@@ -145,7 +145,7 @@ class Scores(Result):
         if rows < SMALL_TEST:
             return (
                 f"Only {rows} rows were tested: {width}, and below {SMALL_TEST} rows intervals are rough themselves. "
-                "Collect more before believing a difference."
+                "Collect more before you trust a difference."
             )
         if answers.classes is None:
             return ""
@@ -154,7 +154,7 @@ class Scores(Result):
         if not rare:
             return ""
         told = ", ".join(f"{n} of {label!r}" for label, n in rare[:4])
-        return f"Few test rows of some classes ({told}): what is said about them is little more than chance; {width}."
+        return f"Few test rows of some classes ({told}): their scores are little more than chance; {width}."
 
     def frame(self) -> pd.DataFrame:
         """One row per model and score: value, interval, paired difference to the baseline, spread over folds."""

@@ -57,7 +57,7 @@ class ThresholdChoice(Result):
             f"[{self.value.low:.4g}, {self.value.high:.4g}]."
         )
         if not self.met:
-            text += " The constraint CANNOT be kept; this comes nearest."
+            text += " The constraint cannot be met; this comes closest."
         return text
 
     def frame(self) -> pd.DataFrame:

@@ -170,7 +170,7 @@ class WrongRows(Result):
             chance = f"about {s.by_chance:.0f} by chance alone: at most {percent(s.false_alarm_rate)} false alarms"
             return f"{count(len(s.places), 'row')} may have wrong labels ({chance})."
         return (
-            f"{count(len(s.places), 'row')} carry a label that the model finds unlikely; if its probabilities are "
+            f"{count(len(s.places), 'row')} have a label that the model considers unlikely; if its probabilities are "
             f"right, chance alone gives about {s.by_chance:.0f}."
         )
 
@@ -191,7 +191,9 @@ class WrongRows(Result):
         if len(self.confident):
             parts.append(
                 Section(
-                    "Most confident mistakes", "Wrong, and sure of it.", self.frame("confident").drop(columns="list")
+                    "Most confident mistakes",
+                    "Wrong with high confidence.",
+                    self.frame("confident").drop(columns="list"),
                 )
             )
         if len(self.surprising):
@@ -283,7 +285,7 @@ def wrong_rows(
     wrong = np.asarray(answers.true != answers.given)
     note = ""
     if is_class and confidence is None:
-        note = "The model gives no probabilities: wrong rows are in the order of the table, and no label is judged."
+        note = "The model gives no probabilities: wrong rows are in the order of the table, and labels are not checked."
     order = np.flatnonzero(wrong) if is_class else np.empty(0, dtype=np.int64)
     confident = order if confidence is None else order[np.argsort(-confidence[order], kind="stable")]
     surprising = np.argsort(-surprise, kind="stable")[:most]
@@ -327,7 +329,7 @@ def _suspects(answers: Answers, surprise: Floats) -> Suspects:
         found = np.flatnonzero(surprise > bound)
         found = found[np.argsort(-surprise[found], kind="stable")]
         if not len(found):
-            return Suspects(empty, empty, EXPECTED_BEYOND, 1.0, "No residual is beyond reach.")
+            return Suspects(empty, empty, EXPECTED_BEYOND, 1.0, "No residual is extreme.")
         how = f"Residuals beyond {bound:.1f} robust standard deviations; normal ones would give {EXPECTED_BEYOND:g}."
         # P(at least as many) of the Poisson number of rows beyond the bound.
         return Suspects(found, empty, EXPECTED_BEYOND, 1 - float(pdtr(len(found) - 1, EXPECTED_BEYOND)), how)
@@ -352,8 +354,8 @@ def _suspects(answers: Answers, surprise: Floats) -> Suspects:
     expected, spread = float(chance.sum()), float(np.sqrt((chance * (1 - chance)).sum()))
     p_value = float(ndtr(-(len(found) - 0.5 - expected) / spread)) if spread > 0 else float(len(found) == 0)
     how = (
-        "Another class is claimed with more than its usual probability (confident learning). By chance: if all labels "
-        "were right and as frequent as their probabilities."
+        "Another class is predicted with more than its usual probability (confident learning). The number by chance "
+        "assumes that all labels are right and the probabilities calibrated."
     )
     return Suspects(found, best[found], expected, p_value, how)
 

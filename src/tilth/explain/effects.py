@@ -85,10 +85,10 @@ class Effect:
         values, labels = self.mean[: self.known, output], self.labels[: self.known]
         what = self.what(output) + (" (from its mean)" if self.way == "ale" else "")
         if len(values) < 2:
-            return f"{self.column} has {'one value' if len(values) else 'no value'} here: it cannot move the {what}."
+            return f"{self.column} has {'one value' if len(values) else 'no value'} here: it cannot change the {what}."
         low, high = int(values.argmin()), int(values.argmax())
         if values[high] - values[low] <= 1e-12 * max(1.0, float(np.abs(values).max())):
-            return f"{self.column}: the {what} does not move."
+            return f"{self.column}: the {what} does not change."
         if self.kind != "nominal" and {low, high} == {0, len(values) - 1}:
             verb = "rises" if high else "falls"
             first, last = (f"{values[k]:.3g} at {labels[k]}" for k in (0, -1))
@@ -133,15 +133,13 @@ class Effects(Result):
         for effect in self.effects:
             if effect.column == column:
                 return effect
-        raise KeyError(
-            f"There is no effect of {column!r}; there are those of {listed(e.column for e in self.effects)}."
-        )
+        raise KeyError(f"No effect of {column!r}; there are effects of {listed(e.column for e in self.effects)}.")
 
     def verdict(self) -> str:
         """The largest effects in words, and what to doubt."""
         first = sorted(self.effects, key=lambda e: -e.reach)[:3]
         doubtful = [e.column for e in self.effects if e.cautions]
-        text = " ".join(e.words() for e in first) or "No effect was looked at."
+        text = " ".join(e.words() for e in first) or "No effect was computed."
         text += f" With caution: {listed(doubtful)}." if doubtful else ""
         return text + (f" Not reached in time: {listed(self.skipped)}." if self.skipped else "")
 
@@ -149,19 +147,17 @@ class Effects(Result):
         """How the numbers came about."""
         if self.way == "pdp":
             text = (
-                f"Partial dependence: {count(self.n, 'row')} are asked about again and again, with the column set to "
-                "each of its values and all else left alone; the line is the mean answer, the band holds the middle "
+                f"Partial dependence: {count(self.n, 'row')} are predicted repeatedly, with the column set to "
+                "each of its values and all else unchanged; the line is the mean answer, the band holds the middle "
                 "80% of rows. Lines that cross within the band mean that the effect differs between rows."
             )
         else:
             text = (
-                "Accumulated local effects: each row is asked about with the two values of the column nearest to its "
-                "own, and the differences are added up along the column; 0 is the mean over the rows. No row is moved "
-                "far from where it is, so columns that go together do not mislead."
+                "Accumulated local effects: each row is predicted with the two values of the column nearest to its "
+                "own, and the differences are added up along the column; 0 is the mean over the rows. Values change "
+                "only a little, so correlated columns do not mislead."
             )
-        return (
-            f"{text} Intervals of {self.level:.0%} are for the mean. This is what the model does, not what causes what."
-        )
+        return f"{text} Intervals of {self.level:.0%} are for the mean. This describes the model, not cause and effect."
 
     def frame(self) -> pd.DataFrame:
         """One line per column, point and output."""
@@ -195,7 +191,7 @@ class Effects(Result):
         text = f"{self.verdict()}\n\n{self.how()}"
         return [
             Section(
-                "How the answer moves", text, figure=self.plot if self.effects else None, parts=parts,
+                "How the answer changes", text, figure=self.plot if self.effects else None, parts=parts,
                 light="warn" if doubtful and self.way == "pdp" else "", advice=advice if self.way == "pdp" else "",
             )
         ]  # fmt: skip
@@ -294,7 +290,7 @@ def _chosen(
         for name in names:
             if name not in subject.columns:
                 raise ValueError(
-                    f"{owner}: there is no column {name!r} that {subject.name} uses; it uses "
+                    f"{owner}: {subject.name} uses no column {name!r}; it uses "
                     f"{listed(map(repr, subject.columns), 12)}."
                 )
         return names
@@ -346,7 +342,7 @@ def _cautions(subject: Subject, grid: Grid, way: Way, rows: Ints) -> list[str]:
         share, other = never_together(subject, name, subject.columns, subject.sample(2000, 0))
         if share >= UNHEARD:
             cautions.append(
-                f"{name}: {percent(share)} of what was asked pairs it with values of {other} that never go together; "
+                f"{name}: {percent(share)} of the rows pair it with values of {other} that never occur together; "
                 "use kind='ale'."
             )
     return cautions

@@ -73,7 +73,7 @@ class Importance(Result):
         for loss in self.alone:
             if loss.names == (column,):
                 return loss
-        raise KeyError(f"There is no importance of {column!r}; measured were {listed(x.names[0] for x in self.alone)}.")
+        raise KeyError(f"No importance of {column!r}; measured: {listed(x.names[0] for x in self.alone)}.")
 
     def status(self, column: str) -> str:
         """What is shown of a column.
@@ -290,7 +290,7 @@ def permutation_importance(
         usual = KEPT if subject.says == "answer" else CHANGE
         subject = subject.against_itself()
     if subject.n < 2:
-        raise ValueError(f"{owner} deals cells out among rows, so it needs at least 2 rows; got {subject.n}.")
+        raise ValueError(f"{owner} shuffles values among rows, so it needs at least 2 rows; got {subject.n}.")
     chosen = usual if metric is None else metric_of(metric, task=subject.task)
     notes: list[str] = []
     if rows is not None and rows < subject.n:
@@ -358,9 +358,11 @@ def _sets(
     columns = [subject.column(n) for n in subject.columns]
     most = MOST_PAIRS if seconds is None else min(MOST_PAIRS, PAIRS_PER_SECOND * seconds)
     if len(columns) > MOST_COLUMNS:
-        notes.append(f"Columns that tell the same were not looked for: more than {MOST_COLUMNS} columns.")
+        notes.append(f"No search for columns with the same information: more than {MOST_COLUMNS} columns.")
     elif level_pairs(columns) > most:
-        notes.append("Columns that tell the same were looked for among numbers only: the other pairs are too many.")
+        notes.append(
+            "Columns with the same information were searched among numbers only: there are too many other pairs."
+        )
     return alike(columns, above, seed, most_pairs=most)
 
 
@@ -386,7 +388,7 @@ def _measured(
         except KeyboardInterrupt:
             if not tallies[0].scores:
                 raise
-            notes.append("Interrupted: what was done is kept.")
+            notes.append("Interrupted: results so far are kept.")
             end = -np.inf
     done = [t for t in tallies if t.scores]
     if any(len(t.scores) < repeats for t in done):

@@ -51,12 +51,12 @@ class RowExplanation(Explanation):
             verb = "raises" if amounts[j] > 0 else "lowers"
             sure = f" (+-{spread[j]:.2g})" if spread is not None else ""
             sentences.append(f"{cell} {verb} the {unit} by {abs(amounts[j]):.3g}{sure}.")
-        return sentences or [f"No column moves the {unit} away from where every row starts."]
+        return sentences or [f"No column changes the {unit} from its average."]
 
     def reasons(self, row: int) -> tuple[Floats, Floats | None, str]:
         """What each column adds to the case of the winning class, the standard errors, and what is added to."""
         if not -self.n <= row < self.n:
-            raise IndexError(f"There is no row {row}; {count(self.n, 'row')} explained.")
+            raise IndexError(f"No row {row}; {count(self.n, 'row')} explained.")
         place = int(np.argmax(self.scores[row]))
         label = self.classes[place]
         own, errors = self.values[row, place], None if self.error is None else self.error[row, place]

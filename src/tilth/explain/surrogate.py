@@ -71,9 +71,9 @@ class Surrogate(Result):
                 f"answers of {self.model} to {count(self.n_test, 'row')} it has not seen."
             )
         if fidelity.low >= GOOD and self.gain >= 0.5:
-            return f"{text} Its rules speak for the model."
+            return f"{text} Its rules describe the model well."
         if fidelity.value < POOR or self.gain < 0.25:
-            return f"{text} Too little: do not read the model from these rules."
+            return f"{text} Too little: these rules do not describe the model."
         return f"{text} A rough sketch of the model, no more."
 
     def rules(self) -> str:

@@ -130,7 +130,7 @@ def explain(
     >>> found.importance.matter
     ['petal_length', 'petal_width']
     >>> [page.title for page in found.sections()]
-    ['What the model relies on', 'How the answer moves', 'The model as a small tree', 'Single rows']
+    ['What the model relies on', 'How the answer changes', 'The model as a small tree', 'Single rows']
     """
     start = clock.monotonic()
     if seconds is not None and not seconds > 0:
@@ -163,7 +163,7 @@ def explain(
             notes.append(f"No time was left for {what}.")
         return late
 
-    if not is_late("a small tree in the model's place"):
+    if not is_late("a small tree that imitates the model"):
         _add_surrogate(explained, subject, plain_rows, depth, rows, seed)
     if not is_late("single rows"):
         _add_examples(explained, subject, background, seed)
@@ -177,7 +177,7 @@ def _if_any(importance: Importance | None) -> Importance | None:
 def _add_surrogate(explained: Explained, subject: Subject, table: Any, depth: int, rows: int | None, seed: int) -> None:
     """A small tree in the model's place."""
     if subject.n < LEAST_ROWS:
-        explained.notes.append(f"A small tree in the model's place needs at least {LEAST_ROWS} rows.")
+        explained.notes.append(f"A small tree that imitates the model needs at least {LEAST_ROWS} rows.")
         return
     enough = None if rows is None else max(rows, LEAST_ROWS)
     explained.surrogate = surrogate(subject.model, table, depth=depth, seed=seed, rows=enough)

@@ -52,9 +52,9 @@ def missing_words(view: View) -> Iterator[Finding]:
         yield Finding(
             "info",
             tuple(weak),
-            f"{listed(map(shown, words))} in {listed(weak)}: a real answer, or no value?",
+            f"{listed(map(shown, words))} in {listed(weak)}: a real value, or missing?",
             {"tokens": weak},
-            "If it means no value, replace it by missing; if it is an answer, all is well.",
+            "If it means no value, replace it by missing; otherwise leave it.",
         )
 
 
@@ -85,7 +85,7 @@ def constants(view: View) -> Iterator[Finding]:
                 "info" if soft else "serious" if shift > 0.25 and not zero else "warning",
                 (column.name,),
                 f"{column.name}: {value:g} occurs {count(n, 'time')} ({percent(n / view.n_rows)}) and the next "
-                f"value is {nearest:g}: " + ("nothing, or not recorded?" if zero else "a code for no value?"),
+                f"value is {nearest:g}: " + ("really zero, or not recorded?" if zero else "a code for missing?"),
                 {
                     "value": value, "cells": n, "nearest_other": nearest, "mean": with_it, "mean_without": mean,
                     "sd_without": sd, "shift_of_mean_in_sd": shift, "rows": view.row_numbers(column.numbers == value),

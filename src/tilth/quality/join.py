@@ -217,14 +217,14 @@ def _column_findings(
                 spans = [f"{c.label(0)} to {c.label(c.n_distinct - 1)}" for c in (x, y)]
                 yield Finding(
                     "warning", (x.name,), f"{x.name}: the periods do not overlap ({spans[0]} left, {spans[1]} right)",
-                    {"left": spans[0], "right": spans[1]}, "Facts of different times: is that meant?", "Q704",
+                    {"left": spans[0], "right": spans[1]}, "Data from different periods: is that intended?", "Q704",
                 )  # fmt: skip
         elif x.is_number and y.is_number and x.present.size and y.present.size:
             yield from _unit_findings(x, y, rows_a, rows_b)
         elif x.is_number != y.is_number:
             yield Finding(
                 "warning", (x.name,), f"{x.name} is {x.spec.kind.name} on the left, {y.spec.kind.name} on the right",
-                {"left": x.spec.reason, "right": y.spec.reason}, "Bring both to one form first.", "Q704",
+                {"left": x.spec.reason, "right": y.spec.reason}, "Convert both to one kind first.", "Q704",
             )  # fmt: skip
 
 

@@ -96,10 +96,10 @@ class Overview(Result):
             sure = holm([c.p_value for c in own]) < 1 - self.level
             related = [c.name for c, is_sure in zip(own, sure, strict=True) if c.strength >= RELATED and is_sure]
             said.append(
-                f"Of the columns alone, {listed(related[:3], last='and')} {verb(len(related), 'tells')} most of "
-                f"{self.target}."
+                f"Taken alone, {listed(related[:3], last='and')} {verb(len(related[:3]), 'predicts')} {self.target} "
+                "best."
                 if related
-                else f"No column alone is shown to tell anything of {self.target}."
+                else f"No single column is shown to be related to {self.target}."
             )
         if self.missing:
             worst = max(self.missing, key=lambda name: self.missing[name])
@@ -152,7 +152,7 @@ class Overview(Result):
         parts = []
         if self.gaps.shape[1]:
             text = (
-                "Dark cells: values missing in that stretch of the table. Stripes are a change in how rows were made."
+                "Dark cells are missing values in that stretch of rows. Stripes suggest that data collection changed."
             )
             parts.append(Section("Where cells are missing", text, figure=self.plot_missing, folded=True))
         return [Section("Data at a glance", self.verdict(), self.summary(), self.plot, parts=parts)]

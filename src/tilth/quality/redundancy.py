@@ -61,7 +61,7 @@ def constant_columns(view: View) -> Iterator[Finding]:
             tuple(nearly),
             "nearly constant: " + listed([f"{n} ({percent(s)} one value)" for n, s in nearly.items()]),
             {"share": nearly},
-            "Rarely of use; make sure that the few other values are no errors.",
+            "Rarely of use; make sure that the few other values are not errors.",
         )
 
 
@@ -136,9 +136,9 @@ def relabelled_columns(view: View) -> Iterator[Finding]:
             yield Finding(
                 "warning",
                 (a.name, b.name),
-                f"{a.name} and {b.name} say the same: {count(levels_a, 'level')}, one to one",
+                f"{a.name} and {b.name} carry the same information: {count(levels_a, 'level')}, one to one",
                 {"levels": levels_a, "rows": int(both.sum())},
-                f"Keep one of them; counted twice, the evidence of {a.name} would weigh double.",
+                f"Keep one of them; otherwise the evidence of {a.name} counts twice.",
             )
         elif per_a.max() == 1 and levels_a <= both.sum() / 20:
             follows.append((a.name, b.name))
@@ -229,7 +229,7 @@ def _copies(matrix: Floats, names: list[str], dropped: set[int]) -> Iterator[Fin
             yield Finding(
                 "warning",
                 (names[j], names[i]),
-                f"{formula}: one column twice",
+                f"{formula}: the same column twice",
                 {"r_squared": r2, "slope": slope, "shift": shift, "rows": n},
                 f"Keep one of them; coefficients of both together have no meaning. Drop {names[j]!r}.",
             )
@@ -240,7 +240,7 @@ def _copies(matrix: Floats, names: list[str], dropped: set[int]) -> Iterator[Fin
         yield Finding(
             "info",
             tuple(dict.fromkeys(near_columns)),
-            f"nearly one column twice: {listed(near, 4)}",
+            f"nearly the same column twice: {listed(near, 4)}",
             {"pairs": near},
             "A linear model cannot tell them apart; keep one, or use a penalty.",
         )

@@ -53,7 +53,7 @@ CHECKS: tuple[Check, ...] = (
 OTHER_CODES = {
     "Q601": "A column of the new table has shifted, or holds values never seen before.",
     "Q602": "The two tables do not have the same columns.",
-    "Q603": "A classifier tells the rows of the two tables apart.",
+    "Q603": "A classifier separates the rows of the two tables.",
     "Q701": "Keys without a partner in the other table.",
     "Q702": "Keys that occur more than once.",
     "Q703": "A column of the same name in another unit.",

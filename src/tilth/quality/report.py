@@ -103,7 +103,7 @@ class Profile(Result):
         if not self.findings:
             text = f"{size}: nothing to report."
         elif not n["serious"] and not n["warning"]:
-            text = f"{size}: no trouble found, {count(n['info'], 'note')}."
+            text = f"{size}: no problem found, {count(n['info'], 'note')}."
         else:
             text = f"{size}: {n['serious']} serious, {count(n['warning'], 'warning')}, {count(n['info'], 'note')}."
         return text + (f" {self.sampling}" if self.sampling else "")

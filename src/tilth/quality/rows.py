@@ -33,7 +33,7 @@ def duplicate_rows(view: View) -> Iterator[Finding]:
                 "repeats": n, "share": share, "expected_by_chance": expected, "different_rows": view.n_rows - n,
                 "rows": view.row_numbers(repeat), "repeat_of": [int(i) for i in first[repeat][:10]],
             },
-            "If a row is a case, drop the repeats: the same row in training and test makes any score too good."
+            "If a row is a case, drop the repeats: the same row in training and test makes any score optimistic."
             if unlikely
             else "As many as chance would give in a table of few levels: probably different cases.",
         )  # fmt: skip
@@ -94,5 +94,5 @@ def conflicting_labels(view: View) -> Iterator[Finding]:
                 "best_accuracy": 1 - lost / view.n_rows, "expected_pairs_by_chance": expected,
                 "rows": view.row_numbers(in_clash),
             },
-            "Check these labels, or look for the column that would tell the cases apart.",
+            "Check these labels, or look for a column that would separate the cases.",
         )  # fmt: skip

@@ -65,7 +65,7 @@ class Shift(Result):
     def verdict(self) -> str:
         """How many columns shifted, and how well the tables can be told apart."""
         shifted = f"{len(self.shifted)} of {len(self.columns)} columns shifted"
-        return f"{shifted}; a classifier tells the tables apart with AUC {self.auc:.3f}"
+        return f"{shifted}; a classifier separates the tables with AUC {self.auc:.3f}"
 
     def frame(self) -> pd.DataFrame:
         """The test of each column."""
@@ -264,17 +264,17 @@ def _findings(shift: Shift, before: dict[str, ColumnView], after: dict[str, Colu
         elif row["unseen"] > 0.05 * after[str(row["column"])].n_rows:
             yield Finding(
                 "warning", (str(row["column"]),), f"{row['column']}: {row['unseen']} values were never seen before",
-                dict(row), "The model has no experience with them.", "Q601",
+                dict(row), "The model was not trained on them.", "Q601",
             )  # fmt: skip
     if shift.auc >= AREA_MATTERS and shift.auc_p_value < LEVEL:
         alone = not shift.shifted
         yield Finding(
             "warning",
             (),
-            f"a classifier tells old rows from new ones with AUC {shift.auc:.3f}"
-            + (", although no single column has shifted: columns go together differently" if alone else ""),
+            f"a classifier separates old rows from new ones with AUC {shift.auc:.3f}"
+            + (", although no single column has shifted: relations between columns changed" if alone else ""),
             {"auc": shift.auc, "p_value": shift.auc_p_value},
-            "The two tables do not come from one distribution.",
+            "The two tables come from different distributions.",
             "Q603",
         )
 

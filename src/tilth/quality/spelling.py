@@ -46,7 +46,8 @@ def variant_spellings(view: View) -> Iterator[Finding]:
                     "cells": cells,
                     "rows": view.row_numbers(_rows(column, pairs)),
                 },
-                f"Unite them if they are one: df[{column.name!r}].replace(pairs) would change {count(cells, 'cell')}.",
+                f"Merge them if they mean the same: df[{column.name!r}].replace(pairs) would change "
+                f"{count(cells, 'cell')}.",
             )
 
 

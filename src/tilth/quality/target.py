@@ -91,7 +91,7 @@ def target_missing(view: View) -> Iterator[Finding]:
         )  # fmt: skip
     if target.n_distinct == 1:
         yield Finding(
-            "serious", (target.name,), f"the target {target.name} has one value only: there is nothing to tell apart",
+            "serious", (target.name,), f"the target {target.name} has one value only: there is nothing to predict",
             {"distinct": 1}, "Check how the rows were chosen.",
         )  # fmt: skip
 
@@ -129,7 +129,7 @@ def few_per_class(view: View) -> Iterator[Finding]:
             f"{count(len(few), 'class', 'classes')} with fewer than {FEW_PER_CLASS} rows: "
             + listed(map(shown, few["class"])),
             {"classes": len(few), "rows": dict(zip(map(str, few["class"][:50]), few["rows"][:50], strict=True))},
-            "Unite rare classes, collect more rows, or leave them out and say so.",
+            "Merge rare classes, collect more rows, or leave them out and report it.",
         )
 
 
@@ -184,15 +184,16 @@ def _class_leaks(view: View) -> Iterator[Finding]:
             severity,
             (name,),
             f"{name} alone {words}: accuracy {s.accuracy:.3f}{area} on held-out rows "
-            f"(always the commonest {s.base:.3f}, all unsuspicious columns {without.accuracy:.3f})",
+            f"(most frequent class {s.base:.3f}, all other columns {without.accuracy:.3f})",
             {
                 "accuracy": s.accuracy, "baseline": s.base, "gain": s.gain, "auc": s.auc, "rows": view.n_rows,
                 "accuracy_of_the_others": without.accuracy, "gain_of_the_others": without.gain,
                 "auc_of_the_others": without.auc,
             },
-            "Is it known before the target is? If it is written down afterwards, or made from the target, drop it."
+            "Is it known before the target is? If it is recorded afterwards, or computed from the target, drop it."
             if severity != "info"
-            else "An easy problem, or a column made from the target: make sure that it is known before the target is.",
+            else "An easy problem, or a column computed from the target: make sure that it is known before the "
+            "target is.",
         )  # fmt: skip
 
 
@@ -221,7 +222,7 @@ def _quantity_leaks(view: View) -> Iterator[Finding]:
         yield Finding(
             "serious" if max(others) < 0.8 else "warning",
             (name,),
-            f"{name} alone gives the target away: R squared {r2:.3f} (the best unsuspicious column {max(others):.3f})",
+            f"{name} alone gives the target away: R squared {r2:.3f} (best of the other columns {max(others):.3f})",
             {"r_squared": r2, "best_of_the_others": max(others), "rows": view.n_rows},
-            "Is it known before the target is? If it is written down afterwards, or made from the target, drop it.",
+            "Is it known before the target is? If it is recorded afterwards, or computed from the target, drop it.",
         )

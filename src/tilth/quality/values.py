@@ -120,7 +120,7 @@ def outliers(view: View) -> Iterator[Finding]:
                 "values": values[far][:20], "cells": n, "median": median, "worst_in_sd": _robust_z(column, worst),
                 "reason": reason, "rows": view.row_numbers(rows),
             },
-            "Look at these rows at the source; correct an error, keep a true extreme, delete neither blindly.",
+            "Check these rows at the source: correct errors, keep true extremes, delete neither blindly.",
         )  # fmt: skip
 
 
@@ -185,7 +185,7 @@ def nearly_numbers(view: View) -> Iterator[Finding]:
             yield Finding(
                 "warning",
                 (column.name,),
-                f"{column.name}: numbers, but for {count(n, 'value')} such as {listed(map(shown, bad), 3)}{read_so}",
+                f"{column.name}: numbers, except {count(n, 'value')} such as {listed(map(shown, bad), 3)}{read_so}",
                 {
                     "cells": n,
                     "values": dict(list(bad.items())[:20]),
@@ -193,7 +193,7 @@ def nearly_numbers(view: View) -> Iterator[Finding]:
                 },
                 "Correct them where the number is known."
                 if column.is_number
-                else f"Correct them, so that {column.name} is numeric; as it stands it is a column of words.",
+                else f"Correct them, so that {column.name} is numeric; now it is read as text.",
             )
 
 
@@ -237,6 +237,6 @@ def broken_formats(view: View) -> Iterator[Finding]:
                         "format": main, "share": share, "cells": n, "values": dict(list(bad.items())[:20]),
                         "rows": view.row_numbers(np.isin(column.raw.values, places)),
                     },
-                    "Check these entries: typing errors, another source, or put in on purpose.",
+                    "Check these entries: typing errors, another source, or intentional.",
                 )  # fmt: skip
             break

@@ -98,7 +98,7 @@ def view_of(
     """Read a table for the checks: kinds inferred, infinite cells counted and taken as missing."""
     raw = read(table)
     if raw.is_sparse:
-        raise SchemaError("profile needs a table with columns; a sparse matrix has none to be checked one by one.")
+        raise SchemaError("profile needs a table with columns; a sparse matrix has no named columns.")
     raw, target_name = _with_target(raw, target)
     for name in rules or {}:
         raw.column(name)

@@ -35,7 +35,7 @@ def require_starlette() -> None:
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise ImportError(
-            f"Serving a model needs two more packages, and {error.name} is not there: pip install 'tilth[serve]'."
+            f"Serving a model needs two more packages, and {error.name} is not installed: pip install 'tilth[serve]'."
         ) from None
 
 
@@ -109,7 +109,7 @@ def make_app(
 
 def _refused(request: Request, error: Any) -> Response:
     """404 and 405 in the form of all refusals."""
-    told = {404: "There is nothing under this path; GET /docs lists what there is."}
+    told = {404: "No such path; GET /docs lists the paths."}
     raise Refusal(error.status_code, "http", told.get(error.status_code, f"{error.detail}."), headers=error.headers)
 
 
@@ -241,7 +241,7 @@ async def _body(request: Request, limits: Limits, more: Any) -> bytes:
     from starlette.requests import ClientDisconnect
 
     if request.headers.get("content-encoding", "identity").lower() != "identity":
-        raise Refusal(415, "content_encoding", "Compressed bodies are not taken; send the body as it is.")
+        raise Refusal(415, "content_encoding", "Compressed bodies are not accepted; send the body uncompressed.")
     too_large = Refusal(413, "too_large", f"The body has more than {limits.max_bytes} bytes; send fewer rows at once.")
     told = request.headers.get("content-length", "0")
     if told.isascii() and told.isdigit() and (len(told) > 15 or int(told) > limits.max_bytes):

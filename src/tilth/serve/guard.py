@@ -113,7 +113,7 @@ class Guard:
         except Exception:
             log.exception("A request to %s failed", scope["path"] if scope["path"] in self.paths else "another path")
             if status == 0:
-                told = "The server failed to answer; its log says why. The request was not at fault."
+                told = "The server failed to answer; see its log. The request was not the cause."
                 await _answer(Refusal(500, "internal", told), sending)
         finally:
             path = scope["path"] if scope["path"] in self.paths else "other"
@@ -123,9 +123,7 @@ class Guard:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         host = headers.get(b"host", b"").decode("latin-1")
         if not self.hosts.allow(host):
-            told = (
-                f"This server is not called {host[:100]!r}; ask for it by its address, or start it with --allow-host."
-            )
+            told = f"This server is not called {host[:100]!r}; use its address, or start it with --allow-host."
             raise Refusal(421, "wrong_host", told)
         origin = headers.get(b"origin")
         if origin is not None and scope["method"] not in ("GET", "HEAD"):

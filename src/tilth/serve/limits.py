@@ -56,7 +56,7 @@ def parse_size(text: str) -> int:
     """
     found = re.fullmatch(r"\s*(\d{1,15})\s*([kmg]?)i?b?\s*", text.lower())
     if found is None or int(found[1]) == 0:
-        raise ValueError(f"{text!r} is no size; write bytes, or a number with k, m or g, such as 10m.")
+        raise ValueError(f"{text!r} is not a size; write bytes, or a number with k, m or g, such as 10m.")
     return int(found[1]) * _UNITS[found[2]]
 
 

@@ -74,7 +74,7 @@ def prometheus(told: dict[str, Any]) -> str:
     add("errors_total", "counter", "Requests that were refused.", [({}, told["errors_total"])])
     add("rows_total", "counter", "Rows predicted.", [({}, told["rows_total"])])
     noted = [({"field": w["field"], "code": w["code"]}, w["count"]) for w in told["warnings"]]
-    add("warnings_total", "counter", "Remarkable values by field and kind.", noted)
+    add("warnings_total", "counter", "Unusual values by field and kind.", noted)
     add("in_flight", "gauge", "Predictions waiting or running.", [({}, told["in_flight"])])
     late = [({"quantile": q}, v) for q, v in told["latency_seconds"].items()]
     add("latency_seconds", "gauge", "Recent seconds from request to answer.", late)

@@ -11,9 +11,9 @@ _ERRORS = {
     401: "The token is missing or wrong.",
     408: "The body came too slowly.",
     413: "Too many bytes or rows.",
-    415: "A content type, or an encoding, that is not taken.",
+    415: "A content type or an encoding that is not accepted.",
     422: "Rows that do not fit the schema; each problem names the row, the field and what was expected.",
-    503: "Too much work at once; Retry-After says when to come back.",
+    503: "Too much work at once; try again after Retry-After.",
     504: "The answer took too long.",
 }
 
@@ -43,7 +43,7 @@ def document(service: Service, secured: bool) -> dict[str, Any]:
     extra = {
         "name": "extra",
         "in": "query",
-        "description": "What happens to fields the model does not know.",
+        "description": "What to do with fields the model was not trained on.",
         "schema": {"enum": ["refuse", "ignore"], "default": "refuse"},
     }
     errors = {str(status): _answer(text, "Error") for status, text in _ERRORS.items()}
@@ -54,12 +54,12 @@ def document(service: Service, secured: bool) -> dict[str, Any]:
             "responses": {"200": _answer("One answer, or a list of them.", "Answers"), **errors},
         }},
         "/explain": {"post": {
-            "summary": f"Predict, and say why; at most {service.limits.max_explained} rows.", **asking,
+            "summary": f"Predict and explain; at most {service.limits.max_explained} rows.", **asking,
             "responses": {"200": _answer("Answers, each with an explanation.", "Answers"), **errors},
         }},
         "/health": _get("Whether the server answers; needs no token."),
         "/schema": _get("JSON schema of a row."),
-        "/card": _get("What the model file says of itself."),
+        "/card": _get("Facts about the model file."),
         "/metrics": _get("Counts, latencies and drift, for Prometheus, or as JSON with ?format=json."),
         "/openapi.json": _get("This document."),
     }  # fmt: skip

@@ -137,11 +137,11 @@ def answer_part(service: Service, told: Mapping[str, Any]) -> Html:
         pieces.append(fill("bars", bars=bars))
     if "interval" in answer:
         ends = answer["interval"]
-        words = f"{_shown(ends['low'])} to {_shown(ends['high'])}, meant to hold in {ends['level']:.0%} of cases"
+        words = f"{_shown(ends['low'])} to {_shown(ends['high'])}, expected to hold in {ends['level']:.0%} of cases"
         pieces.append(fill("sure", title="Interval", text=words))
     if "set" in answer:
         found = ", ".join(map(str, answer["set"]["classes"])) or "none"
-        words = f"{found}; meant to hold the truth in {answer['set']['level']:.0%} of cases"
+        words = f"{found}; expected to contain the true class in {answer['set']['level']:.0%} of cases"
         pieces.append(fill("sure", title="Classes that cannot be ruled out", text=words))
     if told["reasons"]:
         pieces.append(fill("reasons", items=joined(fill("item", text=text) for text in told["reasons"])))
@@ -187,7 +187,7 @@ def _range(f: Field) -> str:
 
 
 def card_page(service: Service, told: Mapping[str, Any]) -> Html:
-    """What the model file says of itself."""
+    """Facts about the model file."""
     rest = {key: value for key, value in told.items() if key != "fields" and value not in (None, [], {})}
     return _page(service, f"Model card: {_target(service)}", fill("card", facts=_facts(rest, 0)))
 

@@ -101,7 +101,7 @@ def _parsed(text: str) -> Any:
 
 
 def _bad_json(why: str) -> Refusal:
-    return Refusal(400, "bad_json", f"The body is no JSON that can be read: {why}.")
+    return Refusal(400, "bad_json", f"The body is not valid JSON: {why}.")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(word: str) -> Any:
-    raise _bad_json(f"{word} is no JSON; write null for a missing value")
+    raise _bad_json(f"{word} is not JSON; write null for a missing value")
 
 
 # ------------------------------------------------------------------------------------------------------------------ csv
@@ -138,9 +138,7 @@ def _of_csv(text: str, fields: Fields, max_rows: int, ignore_extra: bool) -> Row
             cells.append(row)
             lines.append(reader.line_num)
     except csv.Error as error:
-        raise Refusal(
-            400, "bad_csv", f"The body is no CSV that can be read: {error} at line {reader.line_num}."
-        ) from None
+        raise Refusal(400, "bad_csv", f"The body is not valid CSV: {error} at line {reader.line_num}.") from None
     _require_few(len(cells), max_rows)
     columns: dict[str, Any] = {}
     for name, column in zip(header, zip(*cells, strict=True), strict=True):

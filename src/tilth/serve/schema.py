@@ -218,14 +218,14 @@ class Fields:
         """Refuse fields that are not there and fields that are not known; the latter are given if they are ignored."""
         for name, f in self.by_name.items():
             if name not in keys:
-                told = f"the field is not there; give {f.expected}"
+                told = f"the field is missing; send {f.expected}"
                 problems.add(_joined(where, name), row, name, f.expected, "no such field", told)
         extra = [k for k in keys if k not in self.names and k not in self.aside]
         if ignore_extra:
             return [k[:_LONGEST] for k in extra[:_NOTED]]
         for name in extra:
-            cure = "leave it out, or say ?extra=ignore"
-            known = "is the target, which the model answers" if name == self.target else "is not known to the model"
+            cure = "leave it out, or use ?extra=ignore"
+            known = "is the target, which the model predicts" if name == self.target else "is not known to the model"
             told = f"the field {known}{self._near(name)}; {cure}"
             problems.add(_joined(where, name), row, name[:_LONGEST], "no such field", "a field", told)
         return []
@@ -358,7 +358,7 @@ def _texts(f: Field, values: list[Any], place: Callable[[int], str], problems: P
 
 def _note_missing(f: Field, rows: list[int], place: Callable[[int], str], problems: Problems, notes: Notes) -> None:
     if f.nullable:
-        notes.add(f.name, "missing_value", rows, lambda _: "missing; the model answers without it")
+        notes.add(f.name, "missing_value", rows, lambda _: "missing; the model predicts without it")
         return
     for i in rows:
         problems.add(_joined(place(i), f.name), i, f.name, f"{f.expected} (the model learned nothing for a missing "

@@ -68,7 +68,8 @@ def serve(
         )
         if token is None and not is_loopback(host):
             print(
-                f"WARNING: {host} can be reached from other machines, and no token is asked for: whoever reaches port "
+                f"WARNING: {host} can be reached from other machines, and no token is required: anyone who reaches "
+                "port "
                 f"{listening.getsockname()[1]} can use the model. Give --token-file, or leave --host out.",
                 file=sys.stderr,
                 flush=True,

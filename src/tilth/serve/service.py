@@ -87,7 +87,7 @@ class Service:
         return _json(content | self.signature)
 
     def card(self) -> dict[str, Any]:
-        """What the model file says of itself."""
+        """Facts about the model file."""
         model = self.answerer
         return {
             **self.signature,

@@ -60,7 +60,7 @@ def test_one_outlier_moves_the_rmse_most_and_the_median_not_at_all():
 def test_bias_is_above_zero_where_answers_are_too_low():
     low = Answers(np.array([2.0, 3.0]), np.array([1.0, 1.0]), weight=np.array([3.0, 1.0]))
     assert metric("bias").score(low) == pytest.approx(1.25)
-    assert "true - given: above 0 the answers are too low" in metric("bias").meaning
+    assert "true minus predicted: above 0 the predictions are too low" in metric("bias").meaning
     found = metric("bias").interval(answers())
     assert found.low < found.value < found.high
 

@@ -133,7 +133,7 @@ def test_where_time_is_short_models_far_behind_are_not_tuned(division):
         zeros = np.zeros_like(outcome.answers.given)
         outcome.answers = replace(outcome.answers, given=zeros)
     assert found.tunable(hurried=True) == names[:-1]
-    assert found.notes == [f"Not tuned, as they are far behind the best: {names[-1]}."]
+    assert found.notes == [f"Not tuned, because far behind the best: {names[-1]}."]
     assert names[-1] in found.tunable()
     assert found.like(names[0]) == names[1:-1]
 

@@ -38,7 +38,7 @@ def test_wanted_models_stand_beside_the_baselines():
         "C4.5 tree",
         "Perceptron",
     ]
-    with pytest.raises(ValueError, match="no model for regression"):
+    with pytest.raises(ValueError, match="not a model for regression"):
         rungs("regression", ("C45",))
 
 

@@ -65,7 +65,7 @@ def test_replay_of_other_rows_says_what_differs(dirty, tmp_path):
 @pytest.mark.parametrize(
     ("text", "match"),
     [
-        ("not json", "is no manifest"),
+        ("not json", "is not the manifest"),
         ('{"schema": "other/1"}', "its schema is 'other/1'"),
         ("[1]", "its schema is 'list'"),
     ],
@@ -75,7 +75,7 @@ def test_files_that_are_no_manifest_are_refused(tmp_path, text, match):
     path.write_text(text)
     with pytest.raises(SourceError, match=match):
         read_manifest(path)
-    with pytest.raises(SourceError, match="There is no"):
+    with pytest.raises(SourceError, match="No file"):
         read_manifest(tmp_path / "nothing.json")
 
 

@@ -59,7 +59,7 @@ def test_every_score_has_an_interval_and_a_difference_to_zero_r(titanic):
         assert frame.loc[frame["model"] != "Zero-R", "difference"].notna().all()
     assert {score.n for by_metric in titanic.test.scores.values() for score in by_metric.values()} == {178}
     headline = titanic.sections()[0].text
-    assert "for Zero-R: a difference of +" in headline
+    assert "for Zero-R: a gain of +" in headline
     assert "(One-R)" in headline
 
 
@@ -255,7 +255,7 @@ def test_a_trusted_column_is_kept_and_as_is_changes_nothing(quick):
     bare = run(frame, "default", as_is=True, **quick)
     assert bare.remedies == []
     assert bare.question.table.n_rows == 1100
-    assert "Resolve this before believing" in bare.sections()[0].text
+    assert "Resolve this before you trust" in bare.sections()[0].text
 
 
 @pytest.mark.parametrize("name", ["iris", "german_credit", "titanic", "auto_mpg"])
@@ -287,7 +287,7 @@ def test_rows_without_a_label_are_left_out_and_counted(quick):
     assert found.question.table.n_rows == 12
     assert "2 rows without a value of 'Play' left out." in found.notes
     assert found.test is None
-    assert "too few to hold some back" in str(found)
+    assert "too few for a test set" in str(found)
 
 
 def test_dates_are_expanded_and_told(quick):
@@ -339,7 +339,7 @@ def test_hopeless_questions_are_refused_in_a_sentence(frame, target, error, matc
         ({"positive": "Maybe"}, "no class 'Maybe'"),
         ({"metric": "acuracy"}, "acuracy"),
         ({"models": "RandomForest"}, "or RandomForestClassifier"),
-        ({"models": "Ridge"}, "no model for classification"),
+        ({"models": "Ridge"}, "not a model for classification"),
         ({"costs": {"fpp": 1}}, "costs are given as"),
         ({"budget": "soon"}, "budget must be a time"),
         ({"trials": 0}, "trials"),
@@ -408,7 +408,7 @@ def test_a_trusted_column_is_no_danger_any_more(quick):
 
 def test_models_that_were_asked_for_and_cannot_be_tried_are_told(quick):
     frame = pd.DataFrame({"x": np.sin(np.arange(60.0)).round(2), "y": np.linspace(-3.5, 4.2, 60)})
-    with pytest.raises(SourceError, match=r"None of the models .* can be tried\. PoissonRegressor: for"):
+    with pytest.raises(SourceError, match=r"None of the requested models can be tried\. PoissonRegressor: for"):
         run(frame, "y", models=["PoissonRegressor"], budget=None)
 
 

@@ -134,7 +134,7 @@ def _made(check: AuditCheck, case: Case) -> list[Doubt]:
         with np.errstate(over="ignore", invalid="ignore"):  # numbers near the largest there are
             return [replace(f, code=check.code, kind=check.kind) for f in check.run(case)]
     except Exception as error:  # whatever odd data do to one check, the others still speak
-        case.notes.append(f"{check.code} ({check.name}) could not be made: {type(error).__name__}: {error}")
+        case.notes.append(f"{check.code} ({check.name}) could not be run: {type(error).__name__}: {error}")
         return []
 
 
@@ -194,7 +194,7 @@ def _together(X: Any, y: Any, X_test: Any, y_test: Any) -> tuple[Any, Any, NDArr
     if type(X) is not type(X_test):
         raise TypeError(f"audit needs X and X_test of one type; got {type(X).__name__} and {type(X_test).__name__}.")
     if not isinstance(y, str) and y_test is None:
-        raise ValueError("audit needs y_test beside X_test, unless y names a column of both.")
+        raise ValueError("audit needs y_test as well as X_test, unless y names a column of both.")
     if hasattr(X, "iloc"):
         import pandas as pd
 

@@ -42,14 +42,14 @@ def target_columns(case: Case) -> Iterator[Doubt]:
         return
     columns = tuple(dict.fromkeys(n for f in found for n in f.columns))
     case.taken.update(columns)
-    effect = case.effect_without(columns, "Scoring without columns that know too much")
+    effect = case.effect_without(columns, "Scoring without columns that leak the target")
     yield Doubt(
         "serious" if any(f.severity == "serious" for f in found) else "warning",
         columns,
         _title(found, columns).replace(_TOLD_TARGET, case.target_name),
         {"findings": [f.to_dict() for f in found[:5]], **(effect.evidence() if effect else {})},
-        "Is it known before the target is? If it is written down afterwards, or made from the target, drop it.",
-        consequence=_words(effect, columns) or "The score is that of copying the answer.",
+        "Is it known before the target is? If it is recorded afterwards, or computed from the target, drop it.",
+        consequence=_words(effect, columns) or "The score only shows that the answer was copied.",
     )
 
 
@@ -127,11 +127,11 @@ def identifier_columns(case: Case) -> Iterator[Doubt]:
         yield Doubt(
             "serious" if telling and (effect is None or effect.sure) else "warning",
             (name,),
-            f"{name} names the row ({finding.evidence['distinct']:,} values in {finding.evidence['rows']:,} rows)"
-            + (": the file is sorted by the target, and it tells" if telling else " and is learned from"),
+            f"{name} identifies the row ({finding.evidence['distinct']:,} values in {finding.evidence['rows']:,} rows)"
+            + (": the file is sorted by the target, so it leaks" if telling else " and is learned from"),
             {**finding.evidence, "gain": gain, **(effect.evidence() if effect else {})},
             f"Drop {name!r}, or set it aside: kinds={{{name!r}: 'aside'}}.",
-            consequence=_words(effect, (name,)) or "It can only be memorised; for new rows it means nothing.",
+            consequence=_words(effect, (name,)) or "It can only be memorised and is useless for new rows.",
         )
 
 
@@ -155,18 +155,18 @@ def telling_gaps(case: Case) -> Iterator[Doubt]:
         return
     names = tuple(sorted(telling, key=lambda n: -telling[n][0]))
     certain = any(g >= CERTAIN_GAIN or a >= CERTAIN_AREA for g, a in telling.values())
-    effect = case.effect_without(names, "Scoring without columns whose gaps tell")
+    effect = case.effect_without(names, "Scoring without columns whose gaps leak")
     case.taken.update(names)
     gain, area = telling[names[0]]
     strength = f"AUC {area:.3f}" if np.isfinite(area) else f"{100 * gain:.0f}% of the baseline's errors removed"
     yield Doubt(
         "serious" if certain else "warning",
         names,
-        f"whether {listed(names)} is missing tells {case.target_name}: {strength} on held-out rows by that alone",
+        f"whether {listed(names)} is missing predicts {case.target_name}: {strength} on held-out rows from that alone",
         {"gain": {n: g for n, (g, _) in telling.items()}, "auc": {n: a for n, (_, a) in telling.items()},
          **(effect.evidence() if effect else {})},
         "Find out when the cells are filled in. If after the outcome, drop the column and its indicator.",
-        consequence=_words(effect, names) or "For new rows, where nothing is filled in yet, this knowledge is missing.",
+        consequence=_words(effect, names) or "New rows, where nothing is filled in yet, lack this information.",
     )  # fmt: skip
 
 

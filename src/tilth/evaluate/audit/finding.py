@@ -109,7 +109,7 @@ class Effect:
         name = self.metric.name
         return (
             f"{name} is {self.planned.value:.3f} as planned and {self.honest.value:.3f} {honest}: "
-            f"{self.optimism} of it is not real"
+            f"{self.optimism} of it is an artefact"
             if self.sure
             else f"{name} is {self.planned.value:.3f} as planned and {self.honest.value:.3f} {honest}: "
             f"the difference, {self.optimism}, may be chance"

@@ -30,7 +30,7 @@ def accuracy_on_uneven_classes(case: Case) -> Iterator[Doubt]:
         return
     accuracy, balanced = honest_score(case, ACCURACY), honest_score(case, BALANCED_ACCURACY)
     evidence = {"commonest_share": case.commonest}
-    consequence = f"Without looking at any column {percent(case.commonest)} of rows are right."
+    consequence = f"The most frequent class alone is right for {percent(case.commonest)} of rows."
     if accuracy is not None and balanced is not None:
         consequence = f"Accuracy {accuracy} looks good; balanced accuracy is {balanced}, and guessing gives "
         consequence += f"{1 / len(case.problem.classes if case.problem.classes is not None else (0, 1)):.3f}."
@@ -66,12 +66,13 @@ def uncalibrated_probabilities(case: Case) -> Iterator[Doubt]:
     yield Doubt(
         "warning" if error.value >= WARNED else "info",
         (),
-        f"probabilities are {error.value:.3f} away from frequencies on average",
+        f"probabilities are {error.value:.3f} off on average",
         {"calibration_error": error.to_dict(), "by_chance": found.ece_by_chance, "slope": found.slope,
          "mean_probability": float(told.mean()), "frequency": float(right.mean()), "kind": found.kind},
         "Calibrate inside the folds before using them as probabilities, or use only their order.",
-        consequence=f"The calibration error is {error} ({error.method}, chance taken off); sums, costs and thresholds "
-        "made of these probabilities are off.",
+        consequence=f"The calibration error is {error} ({error.method}, corrected for chance); sums, costs and "
+        "thresholds "
+        "based on these probabilities are off.",
     )  # fmt: skip
 
 

@@ -49,12 +49,12 @@ def unscaled_distances(case: Case) -> Iterator[Doubt]:
     yield Doubt(
         "warning" if gain is None or better else "info",
         (widest, narrowest),
-        f"{measuring[0]} measures distances, and {widest} is {ratio:,.0f} times as wide as {narrowest}",
+        f"{measuring[0]} uses distances, and {widest} is {ratio:,.0f} times as wide as {narrowest}",
         {"deviations": {n: spread[n] for n in sorted(spread, key=lambda n: -spread[n])[:20]}, "ratio": ratio,
          **(gain.evidence() if gain else {})},
         "Standardise inside a pipeline with the model.",
         consequence=f"{gain.metric.name} is {gain.planned.value:.3f} as it is and {gain.honest.value:.3f} with equal "
-        f"scales." if gain else f"Distances are those of {widest}; the other columns hardly count.",
+        f"scales." if gain else f"Distances depend on {widest} alone; the other columns hardly count.",
     )  # fmt: skip
 
 
@@ -82,12 +82,12 @@ def codes_as_quantities(case: Case) -> Iterator[Doubt]:
         "warning" if better else "info",
         names,
         f"{listed(names)} {'looks' if len(names) == 1 else 'look'} like codes of levels but "
-        f"{'is' if len(names) == 1 else 'are'} learned from as quantities",
+        f"{'is' if len(names) == 1 else 'are'} used as quantities",
         {"variance_hidden_by_order": found, **(gain.evidence() if gain else {})},
-        f"Say kinds={{{names[0]!r}: 'nominal'}}, or one-hot encode inside a pipeline.",
+        f"Use kinds={{{names[0]!r}: 'nominal'}}, or one-hot encode inside a pipeline.",
         consequence=f"{gain.metric.name} is {gain.planned.value:.3f} as it is and {gain.honest.value:.3f} with levels."
         if gain
-        else "The model sees an order that is not there, and misses what the levels say.",
+        else "The model sees an order that does not exist and misses the effect of each level.",
     )
 
 

@@ -55,10 +55,11 @@ def scaled_before(case: Case) -> Iterator[Doubt]:
             names,
             f"preparation saw {where}: {said}",
             {"columns": dict(found), "rows": len(rows), **(effect.evidence() if effect else {})},
-            "Put the step into a pipeline with the model (ours scale inside fit), and give the columns as they were.",
+            "Put the step into a pipeline with the model (tilth models scale inside fit), and pass the original "
+            "columns.",
             consequence=(effect.words("with scaling learned inside the training rows") + "." if effect else
-                         "Test rows shaped what training saw. For scaling this is small, for chosen or rotated columns "
-                         "it can be all of the score."),
+                         "Test rows influenced training. For scaling the effect is small; for selected or rotated "
+                         "columns it can be the whole score."),
         )  # fmt: skip
         return
 
@@ -142,10 +143,10 @@ def filled_before(case: Case) -> Iterator[Doubt]:
         f"{count(cells, 'cell')} of {listed(names)} equal the {chosen[0].how} of {of}",
         {"cells": {f.column.name: int(f.cells.sum()) for f in chosen}, "how": {f.column.name: f.how for f in chosen},
          "by_class": bool(by_class), **(effect.evidence() if effect else {})},
-        "Give the missing cells as missing; ours fill them inside fit, others with an imputer in a pipeline.",
+        "Pass missing cells as missing; tilth models fill them inside fit, others need an imputer in a pipeline.",
         consequence=(effect.words("with filling learned inside the training rows") + "." if effect else
-                     "The filled cells tell the class of their row." if by_class else
-                     "Test rows shaped what training saw; the effect is small unless much was missing."),
+                     "The filled cells reveal the class of their row." if by_class else
+                     "Test rows influenced training; the effect is small unless much was missing."),
     )  # fmt: skip
 
 
@@ -253,7 +254,7 @@ def encoded_before(case: Case) -> Iterator[Doubt]:
         f"{max(levels.values())} levels, computed with each row's own target",
         {"levels": levels, "rows_per_level": rows_each, "smoothing": {e.column.name: e.smoothing for e in found},
          **(effect.evidence() if effect else {})},
-        "Give the levels themselves (kind nominal), or encode inside the training rows, out of fold.",
+        "Pass the levels themselves (kind nominal), or encode inside the training rows, out of fold.",
         consequence=effect.words("with means of the training rows only") + "." if effect else
         "Each row carries a part of its own answer; the fewer rows a level has, the more.",
     )  # fmt: skip
@@ -374,11 +375,11 @@ def chosen_before(case: Case) -> Iterator[Doubt]:
         "serious" if effect is not None and effect.sure else "warning",
         tuple(kept),
         f"{k} of {len(numeric)} columns are left, {percent(agreed)} of them those most associated with "
-        f"{case.target_name} over all rows: they were chosen with the test rows in sight",
+        f"{case.target_name} over all rows: they were selected with the test rows included",
         {"kept": k, "of": len(numeric), "among_the_best": agreed, **(effect.evidence() if effect else {})},
         "Choose columns inside the folds: a selector in a pipeline with the model.",
         consequence=effect.words("with as many columns chosen inside the training rows") + "." if effect else
-        "Columns that fit the test rows by chance were kept for it.",
+        "Columns were kept because they fit the test rows by chance.",
     )  # fmt: skip
 
 

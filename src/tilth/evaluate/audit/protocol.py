@@ -35,8 +35,8 @@ def training_score(case: Case) -> Iterator[Doubt]:
             (),
             f"the reported {metric.name} {value:g} is the score on the training rows ({train:.4g})",
             {"metric": metric.name, "reported": value, "on_training_rows": train, "honest": honest.to_dict()},
-            "Report the score of rows that were not learned from: tilth.evaluate.",
-            consequence=f"On rows not learned from it is {honest} ({honest.method}, {100 * honest.level:g}%).",
+            "Report the score on rows not used for training: tilth.evaluate.",
+            consequence=f"On other rows it is {honest} ({honest.method}, {100 * honest.level:g}%).",
         )
 
 
@@ -78,7 +78,7 @@ def too_good(case: Case) -> Iterator[Doubt]:
             f"the reported {metric.name} {value:g} is not reached: {honest} on {case.plan.name}",
             {"metric": metric.name, "reported": value, "honest": honest.to_dict()},
             "Find the difference between the two protocols before reporting either.",
-            consequence="It was probably measured on rows that had a part in making the model.",
+            consequence="It was probably measured on rows used to train or select the model.",
         )
 
 
@@ -90,7 +90,7 @@ def seen_test_rows(case: Case) -> Iterator[Doubt]:
     try:
         given = ask(case.model, case.problem, split.test)
     except Exception as error:  # a model fitted on other columns cannot be asked
-        case.notes.append(f"The fitted model could not be asked about the test rows: {type(error).__name__}: {error}")
+        case.notes.append(f"The fitted model could not predict the test rows: {type(error).__name__}: {error}")
         return
     fresh = answer_split(case.model, case.problem, split, False).answers
     if fresh is None:
@@ -101,9 +101,9 @@ def seen_test_rows(case: Case) -> Iterator[Doubt]:
             "serious",
             (),
             f"the fitted model scores {effect.planned.value:.3f} on the test rows, a copy fitted on the training rows "
-            f"{effect.honest.value:.3f}: test rows were learned from",
+            f"{effect.honest.value:.3f}: it was trained on test rows",
             effect.evidence(),
-            "Fit on the training rows only, and keep the test rows for the last look.",
+            "Fit on the training rows only, and keep the test rows for the final score.",
             consequence=effect.words("when it is fitted on the training rows alone") + ".",
         )
 
@@ -125,8 +125,8 @@ def lost_rows(case: Case) -> Iterator[Doubt]:
             + (f", with other targets than the rest (p = {shift['p_value']:.2g})" if shift and shift["p_value"] < 0.001
                else ""),
             {"rows_before": before, "rows": n, "share": share, **(shift or {}), **_gap_share(case, gone)},
-            "Keep rows with missing cells and fill them inside the folds; say who was left out and why.",
-            consequence="The score holds for rows like those that are left, not for all that will come.",
+            "Keep rows with missing cells and fill them inside the folds; report which rows were left out and why.",
+            consequence="The score holds for rows like the remaining ones, not for all new rows.",
         )  # fmt: skip
         return
     index = case.index
@@ -142,7 +142,7 @@ def lost_rows(case: Case) -> Iterator[Doubt]:
             f"the row numbers skip {span - n:,} of {span:,}: rows were dropped, or set aside",
             {"missing_numbers": span - n, "share": share},
             "If rows with missing cells were dropped, keep them and fill inside the folds; pass source= to compare.",
-            consequence="If they were dropped for what they hold, the score does not hold for such rows.",
+            consequence="If they were dropped because of their values, the score does not hold for such rows.",
         )
 
 

@@ -25,7 +25,7 @@ _FAILING: dict[str, tuple[AuditKind, ...]] = {
 }  # fmt: skip
 
 BLIND = (
-    "What cannot be seen in a table: columns or rows chosen with the target in sight (give source=), preparation that "
+    "What cannot be seen in a table: columns or rows chosen by looking at the target (pass source=), preparation that "
     "used all rows and left no exact trace, and knowledge of the future under an innocent name."
 )
 
@@ -73,11 +73,11 @@ class Audit(Result):
         said = f"{self.model} on {count(self.n_rows, 'row')}, {self.plan}"
         said += f": {self.metric} {self.score} ({self.score.method})." if self.score else "."
         if not self.findings:
-            return f"{said} {count(len(self.checked), 'check')}, nothing to doubt."
+            return f"{said} {count(len(self.checked), 'check')}, no problem found."
         if not n["serious"] and not n["warning"]:
             return f"{said} {count(len(self.checked), 'check')}, no leak found, {count(n['info'], 'note')}."
         found = f"{n['serious']} serious, {count(n['warning'], 'warning')}, {count(n['info'], 'note')}"
-        believe = " Do not believe the score before these are settled." if n["serious"] else ""
+        believe = " Do not trust the score before these are resolved." if n["serious"] else ""
         return f"{said} {found}.{believe}"
 
     def text(self, *, all: bool = False) -> str:
@@ -101,8 +101,8 @@ class Audit(Result):
         table = self.frame() if all else self.frame().head(SHOWN)
         advice = self.worst.advice if self.worst and self.worst.severity != "info" else ""
         text = "\n\n".join([self.verdict(), *self.notes])
-        return [Section("Can the score be believed?", text, table if len(table) else None, advice=advice),
-                Section("What was asked", f"Checks {', '.join(self.checked)}.\n\n{BLIND}")]  # fmt: skip
+        return [Section("Can the score be trusted?", text, table if len(table) else None, advice=advice),
+                Section("Settings of the audit", f"Checks {', '.join(self.checked)}.\n\n{BLIND}")]  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON-ready data."""

@@ -85,11 +85,11 @@ def _torn_group(case: Case, name: str, columns: tuple[str, ...], code: Ints, *, 
         if effect is None and named:
             yield Doubt(
                 "info", columns,
-                f"{name} may say which rows belong together, and {percent(torn.share)} of test rows share it with "
+                f"{name} may identify rows that belong together, and {percent(torn.share)} of test rows share it with "
                 "training rows",
                 {"rows_torn": torn.rows, "share": torn.share, "groups": int(code.max()) + 1},
-                f"If new rows will be of new ones, pass groups={name!r}; tilth.audit measures what it is worth.",
-                consequence="If so, the model may recognise who a row belongs to instead of learning.",
+                f"If new rows will have new values of it, pass groups={name!r}; tilth.audit then measures the effect.",
+                consequence="If so, the model may recognise the group instead of learning a pattern.",
             )  # fmt: skip
         return
     said = effect.words("when groups are kept together") + "." if effect else ""
@@ -102,7 +102,7 @@ def _torn_group(case: Case, name: str, columns: tuple[str, ...], code: Ints, *, 
         "Split by groups: groups= in tilth.evaluate, GroupKFold in scikit-learn."
         if given
         else f"If new rows will come with new values of {name}, split by it: groups={name!r}.",
-        consequence=said or "The model may recognise who a row belongs to instead of learning.",
+        consequence=said or "The model may recognise the group instead of learning a pattern.",
     )  # fmt: skip
 
 
@@ -201,7 +201,7 @@ def torn_time(case: Case) -> Iterator[Doubt]:
                 "Test on what comes next: time= in tilth.evaluate, TimeSeriesSplit in scikit-learn.",
                 consequence=effect.words("when only earlier rows are learned from") + "."
                 if effect
-                else "If the rows depend on their neighbours in time, the score is better than the future will be.",
+                else "If the rows depend on their neighbours in time, the score is better than future scores will be.",
             )
 
 

@@ -126,7 +126,7 @@ def _told(case: Case, code: Ints, what: str, evidence: dict[str, Any], much: flo
         consequence=(
             effect.words("when twins of test rows are kept out of training") + "."
             if effect
-            else "A model that remembers rows is right about these without having learned anything."
+            else "A model that memorises rows is right about these without having learned anything."
         ),
     )
 
@@ -253,7 +253,7 @@ def multiplied_rows(case: Case) -> Iterator[Doubt]:
     if classes is None or not case.used:
         return
     top = multiplied_class(case)
-    advice = "Split first; then multiply rows in the training part only, or use class weights."
+    advice = "Split first; then oversample in the training part only, or use class weights."
     copies = copies_of(case)
     if top is not None and copies is not None:
         code = copies.first
@@ -264,12 +264,12 @@ def multiplied_rows(case: Case) -> Iterator[Doubt]:
             "serious" if effect is None or effect.sure else "warning",
             (),
             f"{percent(again.sum() / size)} of the rows of class {shown(plain(classes[top]))} repeat another one, of "
-            "the other classes hardly any: rows were multiplied before the split",
+            "the other classes hardly any: rows were oversampled before the split",
             {"class": classes[top], "repeats": int(again.sum()), "rows": size, **(effect.evidence() if effect else {})},
             advice,
             consequence=effect.words("without copies of test rows in training") + "."
             if effect
-            else "Copies of one row are in training and in test; the score counts what was remembered.",
+            else "Copies of one row are in training and in test; the score counts memorised rows.",
         )
         return
     between = _between_neighbours(case) if case.measure else None
@@ -279,11 +279,12 @@ def multiplied_rows(case: Case) -> Iterator[Doubt]:
             "serious",
             (),
             f"{percent(shares[place])} of the rows of class {shown(plain(classes[place]))} lie exactly between two of "
-            "their neighbours: they were made up before the split",
+            "their neighbours: they were synthesised before the split",
             {"class": classes[place], "share_between": shares[place], "other_classes": max(
                 (s for c, s in shares.items() if c != place), default=0.0), "rows_asked": ASKED},
             advice,
-            consequence="Rows made from test rows are in training; the score is that of filling in between them.",
+            consequence="Rows synthesised from test rows are in training; the score only shows interpolation between "
+            "them.",
         )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ TINY = float(np.finfo(np.float64).eps)
 
 _AVERAGES = {
     "macro": "mean over the classes",
-    "micro": "over all classes together, so that frequent classes count most",
+    "micro": "over all rows, so that frequent classes count most",
     "weighted": "mean over the classes, weighted by their number of rows",
 }
 
@@ -259,7 +259,7 @@ ERROR_RATE = Metric(
     meaning="share of rows with a wrong class: the mean 0-1 loss, 1 - accuracy",
 )  # fmt: skip
 BALANCED_ACCURACY = Metric(
-    "balanced accuracy", "classification", _balanced, bounds=(0, 1), meaning="mean over classes of the share found"
+    "balanced accuracy", "classification", _balanced, bounds=(0, 1), meaning="mean recall over the classes"
 )
 LOG_LOSS = Metric(
     "log loss", "classification", _surprise, higher_is_better=False, bounds=(0, np.inf), needs="probability",

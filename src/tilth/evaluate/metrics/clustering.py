@@ -134,5 +134,7 @@ METRICS = (
     _of_table("homogeneity", _homogeneity, "1 where every cluster holds one class only"),
     _of_table("completeness", _completeness, "1 where every class lies in one cluster"),
     SILHOUETTE,
-    _of_table("purity", _purity, "share of rows that are of their cluster's largest class; grows with more clusters"),
+    _of_table(
+        "purity", _purity, "share of rows that are of their cluster's largest class; rises with the number of clusters"
+    ),
 )

@@ -128,7 +128,7 @@ def metric(name: str | Metric, *, task: str | None = None, **settings: Any) -> M
     known = {_plain(m.name): m for m in reversed(ALL) if m.task in tasks}
     found = known.get(_plain(word)) or known.get(_plain(ALIASES.get(_plain(word), "")))
     if found is None:
-        raise ValueError(f"metric knows no measure {str(name)!r}{f' for {task}' if task else ''}; {_near(word, tasks)}")
+        raise ValueError(f"metric: no measure {str(name)!r}{f' for {task}' if task else ''}; {_near(word, tasks)}")
     return found
 
 

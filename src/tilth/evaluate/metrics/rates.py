@@ -92,12 +92,23 @@ class Rate:
 RATES = {
     rate.name: rate
     for rate in (
-        Rate("precision", lambda s: s.tp, lambda s: s.predicted, "share of the rows given the class that are of it"),
-        Rate("recall", lambda s: s.tp, lambda s: s.actual, "share of the rows of the class that are found"),
-        Rate("F1", lambda s: 2 * s.tp, lambda s: s.actual + s.predicted, "harmonic mean of precision and recall"),
-        Rate("specificity", lambda s: s.tn, lambda s: s.fp + s.tn, "share of the other rows that are not taken for it"),
         Rate(
-            "FPR", lambda s: s.fp, lambda s: s.fp + s.tn, "share of the other rows taken for it: 1 - specificity", False
+            "precision",
+            lambda s: s.tp,
+            lambda s: s.predicted,
+            "share of the rows predicted as the class that belong to it",
+        ),
+        Rate("recall", lambda s: s.tp, lambda s: s.actual, "share of the rows of the class that are predicted as it"),
+        Rate("F1", lambda s: 2 * s.tp, lambda s: s.actual + s.predicted, "harmonic mean of precision and recall"),
+        Rate(
+            "specificity", lambda s: s.tn, lambda s: s.fp + s.tn, "share of the other rows that are not predicted as it"
+        ),
+        Rate(
+            "FPR",
+            lambda s: s.fp,
+            lambda s: s.fp + s.tn,
+            "share of the other rows predicted as it: 1 - specificity",
+            False,
         ),
         Rate(
             "FNR",

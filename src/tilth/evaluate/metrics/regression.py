@@ -84,7 +84,7 @@ def pinball(q: float) -> Metric:
     loss = Quantile(q=q)
     return Metric(
         f"pinball {q:g}", "regression", lambda a: loss.value(a.true.astype(np.float64), a.given)[:, None],
-        higher_is_better=False, bounds=(0, np.inf), meaning=f"cost of the {q:g} quantile; least at the true one",
+        higher_is_better=False, bounds=(0, np.inf), meaning=f"cost of the {q:g} quantile; lowest at the true one",
     )  # fmt: skip
 
 
@@ -136,7 +136,7 @@ SSE = _lower(
 )  # fmt: skip
 MEDIAN_ERROR = Metric(
     "median absolute error", "regression", whole=_median, resample=_median_resamples, higher_is_better=False,
-    bounds=(0, np.inf), meaning="half of the rows have a smaller error; outliers do not move it",
+    bounds=(0, np.inf), meaning="half of the rows have a smaller error; robust to outliers",
 )  # fmt: skip
 MAPE = _lower(
     "MAPE", "mean of |error| / |true|; rows whose true value is 0 are left out; answers that are too low cost less",
@@ -144,7 +144,7 @@ MAPE = _lower(
 )  # fmt: skip
 BIAS = Metric(
     "bias", "regression", lambda a: _errors(a)[:, None], higher_is_better=False,
-    meaning="mean of true - given: above 0 the answers are too low, below 0 too high; nearest to 0 is best",
+    meaning="mean of true minus predicted: above 0 the predictions are too low, below 0 too high; 0 is best",
 )  # fmt: skip
 POISSON_DEVIANCE = _lower(
     "Poisson deviance", "for counts: mean of 2 (y log(y / m) - y + m); needs y >= 0 and answers above 0",
@@ -156,7 +156,7 @@ GAMMA_DEVIANCE = _lower(
 )  # fmt: skip
 COVERAGE = Metric(
     "coverage", "regression", _covered, bounds=(0, 1), share=True,
-    meaning="share of true values inside their prediction interval; to be near its level, not as high as can be",
+    meaning="share of true values inside their prediction interval; should be near its level, not as high as possible",
 )  # fmt: skip
 WIDTH = _lower("interval width", "mean width of the prediction intervals, in units of the target", _width, _first)
 

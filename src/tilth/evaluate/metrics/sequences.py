@@ -82,14 +82,15 @@ def _over(part: float, whole: tuple[float, float]) -> Callable[[Floats], Floats]
 
 
 METRICS = (
-    Metric("token accuracy", "sequences", _correct, bounds=(0, 1), share=True, meaning="share of tokens given right"),
+    Metric("token accuracy", "sequences", _correct, bounds=(0, 1), share=True, meaning="share of tokens with the "
+    "right label"),
     Metric(
         "sequence accuracy", "sequences", _whole_sequences, ratio, bounds=(0, 1),
         meaning="share of sequences without a single wrong token",
     ),
     Metric(
         "span precision", "sequences", _span_rows, _over(1, (0, 1)), bounds=(0, 1),
-        meaning="share of the spans given that are right in kind, beginning and end; 0 where none is given",
+        meaning="share of the predicted spans that are right in kind, beginning and end; 0 where none is predicted",
     ),
     Metric(
         "span recall", "sequences", _span_rows, _over(1, (1, 0)), bounds=(0, 1),

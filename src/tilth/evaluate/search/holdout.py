@@ -97,8 +97,8 @@ class ThreeWay(Result):
             warn_data(
                 USED_AGAIN,
                 f"The test rows are used for the {_ordinal(len(self.uses))} time; before: {', '.join(self.uses[:-1])}. "
-                "What is chosen by their score is tuned on them, and the score is no longer that of unseen rows; get "
-                "new rows, or report this count beside it.",
+                "A model chosen by their score is tuned on them, so the score no longer holds for unseen rows; get "
+                "new rows, or report this count with it.",
             )
 
     # ---------------------------------------------------------------------------------------------------------- steps
@@ -188,7 +188,7 @@ class ThreeWay(Result):
 
     def sections(self) -> list[Section]:
         """The parts and their use as a page of a report, and how the model was chosen."""
-        advice = "" if len(self.uses) < 2 else "A score of rows that were used before is optimistic."
+        advice = "" if len(self.uses) < 2 else "A score on rows that were used before is optimistic."
         pages = [Section("Training, validation, test", self.count(), self.frame(), advice=advice)]
         return pages if self.tuned_by is None else [*pages, *self.tuned_by.sections()]
 

@@ -95,7 +95,7 @@ def replay(
         X, y, task=task, kinds=kinds, sample_weight=sample_weight, groups=groups, time=time, owner="replay"
     )
     if data_hash(problem) != header["data"]:
-        raise ValueError("replay needs the rows, target, weights, groups and time of the search; these are others.")
+        raise ValueError("replay needs the rows, target, weights, groups and time of the search; these differ.")
     splits = splits_for(inner, problem, header["seed"], "inner")
     if splits_hash(splits) != header["inner"]:
         raise ValueError(f"replay needs the inner splits of the search ({header['inner_name']}); give the same inner=.")

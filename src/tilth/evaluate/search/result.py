@@ -185,21 +185,21 @@ class SearchResult(Result):
         m, best = self.metric, self.best
         if self.outer is None:
             return (
-                f"{self.name}: {said}. The {m.name} of {best} over the inner folds chose the parameters and is too "
-                "good; evaluate on other rows, or search with nested=True."
+                f"{self.name}: {said}. The {m.name} of {best} over the inner folds chose the parameters and is "
+                "optimistic; evaluate on other rows, or search with nested=True."
             )
         found = self.score
         text = (
             f"{self.name}: {m.name} {found} ({found.method}, {100 * self.level:g}%), from {len(self.outer.splits)} "
             f"outer folds with a search inside each. Chosen on all rows: {said}, by an inner score of "
-            f"{readable(best.value)}. Inner scores of a winner are too good, because they chose it: here by "
+            f"{readable(best.value)}. The inner score of a winner is optimistic, because it made the choice: here by "
             f"{readable(self.optimism)} on average."
         )
         gain = self.gain()
         sure = gain.low > 0 if m.higher_is_better else gain.high < 0
         worse = gain.high < 0 if m.higher_is_better else gain.low > 0
         told = "helps" if sure else "does harm" if worse else "is not shown to help"
-        return f"{text} Against the parameters as given tuning {told}: {signed(gain)}."
+        return f"{text} Compared with the parameters as given, tuning {told}: {signed(gain)}."
 
     def how(self) -> str:
         """How the search was done."""

@@ -192,7 +192,7 @@ def run(
         _take_over(found, main)
         if found.chosen is None:
             raise
-        found.notes.append(f"Interrupted after {len(main.tried)} tries: the best of them is given.")
+        found.notes.append(f"Interrupted after {len(main.tried)} tries: the best of them is returned.")
     found.seconds = watch.used
     return found
 
@@ -342,14 +342,14 @@ def _fit_last(found: SearchResult, main: Hunt) -> None:
                 if isinstance(result, Fitted):
                     found.fitted = result.model
                 else:
-                    found.notes.append(f"The last fit, on all rows, was given up: {result}.")
+                    found.notes.append(f"The final fit, on all rows, was stopped: {result}.")
                 work.advance()
     except OutOfTimeError:
-        found.notes.append("There was no time for the last fit: best_model is fitted when it is first asked for.")
+        found.notes.append("There was no time for the final fit: best_model is fitted on first use.")
     except KeyboardInterrupt:
         raise
     except Exception as error:  # the tries are worth keeping
-        found.notes.append(f"The last fit, on all rows, failed: {type(error).__name__}: {error}")
+        found.notes.append(f"The final fit, on all rows, failed: {type(error).__name__}: {error}")
 
 
 def _share_of(task: Task, watch: Watch, rows: int, places: int, fits: float) -> Callable[[Hunt], float]:

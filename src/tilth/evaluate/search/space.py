@@ -227,7 +227,7 @@ def space_of(model: Any, ranges: Any = None) -> Space:
         found = tuple(_worth_tuning(model))
         if not found:
             raise ValueError(
-                f"search does not know what to try of {type(model).__name__}. Say it: "
+                f"search has no ranges for {type(model).__name__}. State them: "
                 f"ranges={{'parameter': (low, high)}}, (low, high, 'log') or a list of values. {_numbers_of(model)}"
             )
         return Space(found)

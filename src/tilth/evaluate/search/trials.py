@@ -211,7 +211,9 @@ _SAME = {
 def _require_same(old: Mapping[str, Any], new: Mapping[str, Any], path: Path) -> None:
     for key, words in _SAME.items():
         if old.get(key) != json.loads(json.dumps(new.get(key))):
-            raise ValueError(f"search cannot take up {path}: it was made with {words}. Give another folder as resume=.")
+            raise ValueError(
+                f"search cannot resume {path}: it was written with {words}. Give another folder as resume=."
+            )
 
 
 def header_of(

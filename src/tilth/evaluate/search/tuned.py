@@ -41,10 +41,11 @@ Floats = NDArray[np.float64]
 
 ASSUMPTIONS = (
     Assumption(
-        "New rows come from the same source as the training rows.", "The parameters fit rows that will not come again."
+        "New rows come from the same source as the training rows.",
+        "The parameters suit rows that will not occur again.",
     ),
     Assumption(
-        "Rows are independent, or groups are given.", "Inner scores are too good and choose too complex a model."
+        "Rows are independent, or groups are given.", "Inner scores are optimistic and choose too complex a model."
     ),
 )
 COST = Complexity("trials x folds + 1 fits", "one answer of the model inside", "that of the model inside")
@@ -84,7 +85,7 @@ class Tuned(Around):
     def recipe(self) -> Recipe:
         """Two levels: parameters are learned inside, hyper-parameters by trying."""
         return Recipe(
-            "rows, parted again and again [inner]",
+            "rows, split repeatedly [inner]",
             f"{self._inner_words()} [estimator] with parameters that are searched [ranges]",
             "the score on rows that were not learned from [metric]",
             f"up to {self.trials} tries [trials, method]",
@@ -134,7 +135,7 @@ class Tuned(Around):
         owner, n = type(self).__name__, inner.n_rows
         task = "classification" if isinstance(self, Classifier) else "regression"
         if n < 2:
-            raise ValueError(f"{owner} needs at least 2 rows, one to learn from and one to ask; got n_samples = {n}.")
+            raise ValueError(f"{owner} needs at least 2 rows, one to train on and one to test on; got n_samples = {n}.")
         said = self.inner
         if isinstance(said, (int, np.integer)) and not isinstance(said, bool):
             units = n if inner.group is None else len(np.unique(inner.group))

@@ -340,7 +340,7 @@ def _findings(one: _Compared, level: float) -> list[Finding]:
         say(severity, "M204", f": {count(one.unlisted, 'cell')} ({percent(share)}) of levels {rarity}, such as "
             + listed([shown(v) for v in tally.unlisted], 3),
             {"cells": one.unlisted, "share": share, "levels": dict(tally.unlisted), "p_value": one.p["levels"]},
-            "The model has no experience with them.")  # fmt: skip
+            "The model was not trained on them.")  # fmt: skip
     return found
 
 

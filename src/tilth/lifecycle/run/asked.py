@@ -27,7 +27,7 @@ def note_asked(folder: Path, source: Any, target: str | None, wishes: Options) -
 def require_run(folder: Path) -> None:
     """Refuse a folder in which no run was begun."""
     if not (folder / WORK / _NAME).is_file():
-        raise SourceError(f"{folder} holds no run to go on with; `tilth run --out {folder}` begins one.")
+        raise SourceError(f"{folder} holds no run to resume; `tilth run --out {folder}` starts one.")
 
 
 def asked_before(folder: str | Path) -> tuple[str, str | None, dict[str, Any]]:
@@ -42,5 +42,5 @@ def asked_before(folder: str | Path) -> tuple[str, str | None, dict[str, Any]]:
     if found[0] != _SCHEMA:
         raise SourceError(f"{path} has the schema {found[0]!r}, not {_SCHEMA!r}: give the table and the options again.")
     if found[1] is None:
-        raise SourceError(f"The run of {folder} read a table that is gone: give it again, tilth run FILE --resume ...")
+        raise SourceError(f"The table of the run in {folder} is gone; name it again: tilth run FILE --resume ...")
     return found[1], found[2], found[3]

@@ -46,7 +46,7 @@ def _pages(run: Run) -> list[Section]:
     said = run.witness.said if run.witness is not None else "in cross-validation"
     pages = [
         Section("Model", f"{run.model_name} ({type(run.model).__name__}), predicting {run.target} ({run.task}) from "
-                f"{count(len(features), 'column')}. Made by tilth run; the manifest run.json says how."),
+                f"{count(len(features), 'column')}. Written by tilth run; details are in the manifest run.json."),
         Section("Intended use", f"Rows like those of {run.name}: the same columns, from the same source and period. "
                 "The people who deploy it should write here what its answers decide, for whom, and who checks them."),
         Section("Training data", f"{count(n, 'row')} of {run.name}. Learned from: {listed(features, 30)}."
@@ -62,10 +62,10 @@ def _pages(run: Run) -> list[Section]:
     limits = assumptions_of(run.model)
     open_ = [f"  {f.code}  {f.title}" for f in run.unsettled()]
     pages.append(Section("Limits", "\n".join([
-        *limits, *open_, "  Rows outside the ranges and levels of training are answered with a warning.",
+        *limits, *open_, "  Rows outside the ranges and levels of the training data are predicted with a warning.",
     ])))  # fmt: skip
     pages.append(Section("Monitoring", "tilth predict and tilth serve compare new rows with the training rows and warn "
-                         "of drift, of values out of range and of levels never seen."))  # fmt: skip
+                         "of drift, values out of range and new levels."))  # fmt: skip
     return pages
 
 

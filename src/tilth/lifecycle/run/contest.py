@@ -25,7 +25,7 @@ from tilth.lifecycle.run.clock import Clock
 from tilth.lifecycle.run.division import INNER_FOLDS, Division
 from tilth.lifecycle.run.journal import Journal
 from tilth.lifecycle.run.ladder import Rung
-from tilth.words import listed, readable, setting
+from tilth.words import brief, listed, readable, setting
 
 #: Level of the interval within which a simpler model is as good: one standard error.
 ONE_STANDARD_ERROR = 0.6827
@@ -183,7 +183,7 @@ class Contest:
         able = [n for n in promise if self.entries[n].rung.space(self.entries[n].model) is not None]
         far = [n for n in able if hurried and promise[n] < PROMISING]
         if far:
-            self.notes.append(f"Not tuned, as they are far behind the best: {', '.join(far)}.")
+            self.notes.append(f"Not tuned, because far behind the best: {', '.join(far)}.")
         too = {} if self.second is None else self._promise(self.second)
         return sorted((n for n in able if n not in far), key=lambda n: -promise[n] - too.get(n, 0.0))
 
@@ -305,7 +305,7 @@ class Contest:
                 "outer (honest)": "" if gain is None else str(found.score),
                 "optimism": "" if gain is None else readable(found.optimism, sign="+"),
                 "gain of tuning": "" if gain is None else signed(gain),
-                "stands": stands if gain is not None else "as given: no time for all folds",
+                "kept": stands if gain is not None else "as given: no time for all folds",
                 "parameters": ", ".join(f"{k}={setting(v)}" for k, v in found.best_params.items()),
             }  # fmt: skip
 
@@ -391,9 +391,9 @@ def leaderboard_section(contest: Contest, board: Comparison) -> Section:
         "weights" if contest.entries[n].members else "tuned" if contest.is_tuned(n) else "as given"
         for n in frame["model"]
     ]
-    frame["seconds to fit"] = [f"{full.loc[n, 'seconds to fit']:.2g}" for n in frame["model"]]
+    frame["seconds to fit"] = [brief(full.loc[n, "seconds to fit"]) for n in frame["model"]]
     frame["per 1,000 answers"] = [
-        f"{1e6 * full.loc[n, 'seconds to predict'] / _tested(contest):.2g} ms" for n in frame["model"]
+        f"{brief(1e6 * full.loc[n, 'seconds to predict'] / _tested(contest))} ms" for n in frame["model"]
     ]
     return page
 

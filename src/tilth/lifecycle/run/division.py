@@ -56,9 +56,9 @@ def divide(question: Question, wishes: Options) -> Division:
     rows, test, held = every, every[:0], ""
     moments_left = FEWEST_MOMENTS if time is None else len(np.unique(time))
     if wishes.test_size == 0:
-        held = "no test was asked for"
+        held = "no test set was requested"
     elif whole.n_rows < LEAST_ROWS_FOR_TEST:
-        held = f"{whole.n_rows} rows are too few to hold some back"
+        held = f"{whole.n_rows} rows are too few for a test set"
     elif moments_left < FEWEST_MOMENTS:
         held = f"there are only {moments_left} different times"
     else:
@@ -68,7 +68,7 @@ def divide(question: Question, wishes: Options) -> Division:
         # Every class must be learned from: rare ones stay among the rows that choose.
         rows, test, held = splits.parts[0].train, splits.parts[0].test, splits.name
         if whole.classes is not None and len(np.unique(whole.target[splits.parts[0].train])) < len(whole.classes):
-            rows, test, held = every, every[:0], "a class would have been held back whole"
+            rows, test, held = every, every[:0], "a class would have been held out whole"
     develop = whole.subset(rows) if len(test) else whole
     outer = _outer(develop, wishes)
     one = outer.kind == "holdout" or develop.n_rows >= MANY_INNER_ROWS

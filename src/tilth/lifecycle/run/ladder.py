@@ -80,7 +80,7 @@ def rungs(task: str, wanted: tuple[str, ...] = ()) -> list[Rung]:
     chosen = [r for r in known if r.baseline or r.model in wanted]
     for name in wanted:
         if name not in classes:
-            raise ValueError(f"run: {name} is no model for {task}; `tilth models` says what each is for.")
+            raise ValueError(f"run: {name} is not a model for {task}; `tilth models` lists what each is for.")
         if not any(r.model == name for r in chosen):
             place = len(known) + len(chosen)
             chosen.append(Rung(Candidate(name, place), name, place))

@@ -91,10 +91,10 @@ def prepare(source: Any, target: str | None, wishes: Options, part: int | None =
     task = wishes.task
     if task is None and said is not None:
         is_number = said == "numeric" or (isinstance(said, Kind) and said.name == "numeric")
-        task, reason = ("regression" if is_number else "classification"), "since the kind of the target was given so"
+        task, reason = ("regression" if is_number else "classification"), "the kind of the target was stated"
     elif task is None:
         task, reason = task_of(_values(table, target))
-        reason = f"judging by the target, {reason}"
+        reason = f"judging by the target: {reason}"
     else:
         reason = "as stated"
     _refuse_hopeless(table, target, task)

@@ -61,11 +61,11 @@ def _aside(question: Question, code: str, columns: Sequence[str], why: str, undo
 def _identifier(question: Question, found: Finding) -> list[Remedy]:
     if found.severity == "info" or not found.columns:
         return []
-    return [_aside(question, found.code, found.columns, "it names the row")]
+    return [_aside(question, found.code, found.columns, "an identifier")]
 
 
 def _constant(question: Question, found: Finding) -> list[Remedy]:
-    return [_aside(question, found.code, found.columns, "it says the same in every row")] if found.columns else []
+    return [_aside(question, found.code, found.columns, "it is constant")] if found.columns else []
 
 
 def _disguised(question: Question, found: Finding) -> list[Remedy]:

@@ -34,9 +34,9 @@ class Replayed:
     def verdict(self) -> str:
         """In words."""
         if self.same:
-            return f"{type(self.model).__name__}: the model of the run, byte for byte."
-        why = f" What differs: {'; '.join(self.differences)}." if self.differences else ""
-        return f"{type(self.model).__name__}: not the bytes of the run.{why}"
+            return f"{type(self.model).__name__}: the same model as in the run, byte for byte."
+        why = f" Differences: {'; '.join(self.differences)}." if self.differences else ""
+        return f"{type(self.model).__name__}: not the same bytes as in the run.{why}"
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready data."""
@@ -52,12 +52,12 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
     try:
         told = json.loads(where.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise SourceError(f"There is no {where}; `tilth run` writes one into its folder.") from None
+        raise SourceError(f"No file {where}; `tilth run` writes one into its folder.") from None
     except (UnicodeDecodeError, ValueError) as error:
-        raise SourceError(f"{where} is no manifest of a run: {error}") from None
+        raise SourceError(f"{where} is not the manifest of a run: {error}") from None
     if not isinstance(told, dict) or told.get("schema") != SCHEMA:
         found = told.get("schema") if isinstance(told, dict) else type(told).__name__
-        raise SourceError(f"{where} is no manifest of a run: its schema is {found!r}, not {SCHEMA!r}.")
+        raise SourceError(f"{where} is not the manifest of a run: its schema is {found!r}, not {SCHEMA!r}.")
     return told
 
 
@@ -81,7 +81,7 @@ def replay_run(path: str | Path, data: Any = None) -> Replayed:
     wishes = Options(**given)
     source = data if data is not None else told["path"] or told["source"]
     if data is None and told["path"] is None and told["source"] in ("the table", "standard input"):
-        raise SourceError(f"The run of {path} read {told['source']}, which is gone: give the table with --data FILE.")
+        raise SourceError(f"The run of {path} read {told['source']}, which is gone; name the table with --data FILE.")
     question = prepare(source, told["target"], wishes, told.get("part"))
     if not wishes.as_is:
         found = profile(question.table, question.target, kinds=question.kinds or None)
@@ -107,7 +107,7 @@ def _made(told: dict[str, Any], known: dict[str, Rung], seed: int, path: Any) ->
     """A model of the contest with the parameters that the manifest names."""
     rung = known.get(told["name"])
     if rung is None:
-        raise SourceError(f"The run of {path} chose {told['name']!r}, which this version does not know.")
+        raise SourceError(f"The run of {path} chose {told['name']!r}, which this version does not have.")
     model = rung.make(seed)
     space = rung.space(model)
     if told["params"] and space is not None:
@@ -124,7 +124,7 @@ def _different(told: dict[str, Any], problem: Any) -> list[str]:
         and not told["options"].get("time")
         and data_hash(problem) != told["data_hash"]
     ):
-        out.append("the rows are others")
+        out.append("different rows")
     now = versions()
     out += [f"{k} {v} instead of {told['versions'][k]}" for k, v in now.items() if told["versions"].get(k) != v]
     return out

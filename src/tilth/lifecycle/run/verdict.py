@@ -24,19 +24,20 @@ def _headline(run: Run) -> str:
     if run.scores is not None and len(run.scores.scores) == 1:
         return f"Only Zero-R, which looks at no column, was tried: {name} {base} {where}."
     if gain is None or score is None or base is None:
-        return f"No model beats Zero-R, which looks at no column: {name} {base} {where}. What is predicted may not " \
-               f"depend on these columns."  # fmt: skip
+        return f"No model beats Zero-R, which looks at no column: {name} {base} {where}. {run.target} may not depend " \
+               "on these columns."  # fmt: skip
     word = "Useful" if run.is_better else "Not shown to be useful"
-    against = f"against {readable(base.value)} for Zero-R: a difference of {signed(gain)}"
+    against = f"against {readable(base.value)} for Zero-R: a gain of {signed(gain)}"
     text = f"{word}: {name} {spanned(score.value, score.low, score.high)} {where}, {against}."
     tested = run.test or run.scores
     one = tested.scores.get("One-R") if tested is not None else None
     if one is not None and run.chosen != "One-R":
-        text += f" A rule on a single column (One-R) has {readable(one[name].value)}."
+        text += f" A rule on a single column (One-R) scores {readable(one[name].value)}"
+        text += "." if run.metric.better(score.value, one[name].value) else ", which is no worse."
     if run.test is not None and run.scores is not None and run.chosen is not None:
         before = run.scores.differences[run.chosen][name]
         rows = run.scores.resampling.problem.n_rows
-        text += f" In cross-validation on the other {rows:,} rows the difference was {signed(before)}."
+        text += f" In cross-validation on the other {rows:,} rows the gain was {signed(before)}."
     return text
 
 
@@ -57,14 +58,14 @@ def _danger(run: Run) -> str:
         said = ""
         if run.price is not None:
             value = run.price.scores[run.price.best][run.metric.name].value
-            said = f"; with it even {run.price.best} would have {readable(value)}"
+            said = f"; with it even {run.price.best} would score {readable(value)}"
         return (
             f"Danger: {listed(suspects)} gives the target away and was left out{said}. If it is known before "
             f"{run.target} is, keep it with --trust {suspects[0]}."
         )
     serious = run.unsettled()
     if serious:
-        return f"Danger: {'; '.join(f.title for f in serious[:2])}. Resolve this before believing any score."
+        return f"Danger: {'; '.join(f.title for f in serious[:2])}. Resolve this before you trust any score."
     if run.audit is not None and run.audit.worst is not None and run.audit.worst.severity == "serious":
         return f"Danger: {run.audit.worst.title}."
     if run.interrupted:
@@ -94,7 +95,7 @@ def record_of_run(run: Run) -> Section:
     """What was left out and why."""
     out = [f"  {n}: {why}" for n, why in {**run.skipped, **run.failures}.items()]
     limit = "no budget" if run.options.budget is None else f"a budget of {run.options.budget:g} s"
-    text = f"Seed {run.options.seed}, {limit}. The manifest run.json has every version, time and try."
+    text = f"Seed {run.options.seed}, {limit}. The manifest run.json lists every version, time and trial."
     if out:
         text += f"\n\nLeft out ({count(len(out), 'stage')}):\n\n" + "\n".join(out)
     return Section("How the run went", text, folded=True)

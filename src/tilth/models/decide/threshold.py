@@ -328,18 +328,19 @@ class ThresholdClassifier(AroundClassifier):
         told = "{:.4g} [{:.4g}, {:.4g}]"
         lines.append(
             f"On rows the model had not seen, with thresholds chosen without them: {name} {told.format(*own)}; the "
-            f"border at {plain} gives {told.format(*usual)}; difference {told.format(*gap)} ({LEVEL:.0%}, bootstrap)."
+            f"usual threshold {plain} gives {told.format(*usual)}; difference {told.format(*gap)} ({LEVEL:.0%}, "
+            "bootstrap)."
         )
         if gap[1] <= 0 <= gap[2]:
-            lines.append("The interval of the difference holds 0: these rows do not show that the choice matters.")
+            lines.append("The interval of the difference includes 0: these rows do not show that the choice matters.")
         if goal.constraint is not None:
             word, bound = goal.constraint
             place = int(np.flatnonzero(self.thresholds_ == self.threshold_)[0])
             value = float(measures(self.counts_[place])[word])
-            kept = "is kept" if self.met_ else "CANNOT be kept"
+            kept = "is met" if self.met_ else "cannot be met"
             lines.append(
-                f"The constraint on {word} ({bound:g}) {kept}: {value:.4g} out of fold. It was chosen to just hold "
-                "there, so on new rows it holds about every other time; ask for a little more to be safe."
+                f"The constraint on {word} ({bound:g}) {kept}: {value:.4g} out of fold. It just holds there, so "
+                "on new rows it holds about every other time; set a stricter bound to be safe."
             )
         if goal.costs is not None and plain == "0.5":
             ideal = calibrated_threshold(goal.costs)

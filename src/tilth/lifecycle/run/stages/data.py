@@ -44,7 +44,7 @@ def ask(run: Run) -> Iterable[Section]:
         f"  experience   {count(table.n_rows, 'row')} of {run.name}",
     ]
     run.say("question", f"{task}; {count(table.n_rows, 'row')}; {first}")
-    text = "\n".join(rows) + f"\n\nThis is {run.task}, {question.reason}. {metric.name}: {metric.meaning}."
+    text = "\n".join(rows) + f"\n\nThis is {run.task} ({question.reason}). Scored by {metric.name}: {metric.meaning}."
     yield Section("Question", "\n\n".join([text, *(["\n".join(run.notes)] if run.notes else [])]))
     if question.card is not None:
         card = question.card
@@ -99,13 +99,13 @@ def look(run: Run) -> Iterable[Section]:
     hardest = "LogisticRegression" if run.task == "classification" else "Ridge"
     planned = plan(run.schema.with_text(), estimator_class(hardest).accepts, owner=hardest)
     steps = Section(
-        "Preparation", "What a linear model needs done first; models that take the columns as they are skip it. All of "
-        f"it is learned inside each training part.\n\n{planned}",
+        "Preparation", "How columns are prepared for a linear model; models that take columns as they are skip it. It "
+        f"is all learned inside each training part.\n\n{planned}",
         folded=True,
     )  # fmt: skip
     yield Section(
         "Columns",
-        "What each column was taken for, and why.",
+        "How each column was read, and why.",
         run.schema.frame(),
         advice="Where this is wrong: --kinds column=nominal, --kinds 'size=small<mid<large', --kinds column=aside.",
         parts=[steps],
@@ -131,12 +131,12 @@ def divide_rows(run: Run) -> Iterable[Section]:
         held = f"No rows are held out: {found.held}. The model is selected and scored by {found.outer.name}."
     kept = []
     if wishes.groups is not None:
-        kept.append(f"Rows of the same {wishes.groups} stay together.")
+        kept.append(f"Rows with the same {wishes.groups} stay together.")
     if wishes.time is not None:
-        kept.append(f"Later rows (by {wishes.time}) are tested by models of earlier ones.")
+        kept.append(f"Models are fitted on earlier rows and tested on later ones (by {wishes.time}).")
     run.say("split", f"{len(found.rows):,} rows select the model ({found.outer.name}); {len(found.test):,} held out")
     words = f"{held} {' '.join(kept)}".strip()
     yield Section(
-        "Split", f"{words}\n\nEverything learned, conversions too, is learned from training rows alone.",
+        "Split", f"{words}\n\nAll learning, conversions included, uses training rows only.",
         light="" if len(found.test) else "warn",
     )  # fmt: skip

@@ -32,17 +32,17 @@ def model(run: Run) -> Iterable[Section]:
     run.model = clone(made).fit(run.question.table, run.target)
     run.clock.owed = 0.0
     n = run.question.table.n_rows
-    held = " those held back among them," if run.test is not None else ""
+    held = " including those held out," if run.test is not None else ""
     cut = getattr(run.model, "threshold_", None)
     moved = "" if cut is None else (
-        f" As the costs ask, it says {run.positive} from a score of {float(cut):.3g} on; accuracy and confusion above "
-        "are of the same model with the usual border, so its own differ: it makes the cheaper mistakes more often."
+        f" Given the costs, it answers {run.positive} from a score of {float(cut):.3g} up. The accuracy and confusion "
+        "matrix above are for the usual threshold; with this one, the cheaper mistake is more frequent."
     )  # fmt: skip
     run.say("model", f"{run.model_name} fitted on all {count(n, 'row')}")
     yield Section(
         "Model",
-        f"{run.model_name} ({type(run.model).__name__}), fitted on all {count(n, 'row')},{held} after everything was "
-        "chosen and scored. Its score on new rows is the estimate above; its score on its own training rows would be "
+        f"{run.model_name} ({type(run.model).__name__}), fitted on all {count(n, 'row')},{held} after "
+        "selection and scoring. The estimate above is its score on new rows; on its own training rows it would be "
         f"optimistic.{moved}",
         code=call_text(made),
         parts=_picture(run),
@@ -67,20 +67,20 @@ def use(run: Run) -> Iterable[Section]:
         f"tilth predict {folder}/model.tilth new.csv{proba} --explain > answers.csv",
         f"tilth serve {folder}/model.tilth --port 8000",
         f"tilth show {folder}/model.tilth",
-        f"python {folder}/train.py   # the same model without the workbench",
+        f"python {folder}/train.py   # fits the same model again in plain Python",
         f"tilth replay {folder}/run.json",
     ])  # fmt: skip
     run.say("use", f"tilth predict {folder}/model.tilth new.csv{proba}")
     yield Section(
         "Use",
-        "The model file answers new rows; it holds the columns, levels and ranges it was trained on.",
+        "The model file predicts new rows; it holds the columns, levels and ranges of the training data.",
         code=code,
         parts=[
             Section(
                 "Monitoring",
-                "New rows are checked against the training rows when they are predicted: missing columns, levels never "
-                "seen, numbers out of range, shares that have drifted. Score the model again when labels come in, and "
-                "run again when it warns.",
+                "New rows are checked against the training rows when they are predicted: missing columns, new "
+                "levels, numbers out of range, drift. Score the model again when labels arrive, and train again when "
+                "it warns.",
             )
         ],
     )

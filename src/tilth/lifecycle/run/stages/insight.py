@@ -57,7 +57,7 @@ def learning(run: Run) -> Iterable[Section]:
         at.contest.made(asked), problem.given, problem.labels, sizes=list(SIZES), metric=run.metric, reference=best,
         groups=problem.groups, time=problem.time, kinds=run.kinds or None, seed=run.options.seed, workers=1, **how,
     )  # fmt: skip
-    run.curve.model = at.contest.called(asked)
+    run.curve.model, run.curve.reference_name = at.contest.called(asked), "the best model"
     found = run.curve.diagnosis
     pages = run.curve.sections()
     parts = found.sections()
@@ -70,7 +70,7 @@ def learning(run: Run) -> Iterable[Section]:
             f"of {run.model_name}. {page.text}"
         )
     page.parts, page.light = parts, _LIGHT.get(found.state, "warn")
-    run.say("learning", f"{found.state}: {found.because}")
+    run.say("learning", found.verdict())
     yield page
 
 
@@ -133,7 +133,7 @@ def errors(run: Run) -> Iterable[Section]:
     page, *parts = wrong.sections()
     control = _cards(run, wrong)
     if control is not None:
-        parts.insert(0, Section("One by one", "The strangest rows, and what spoke for the answer.", control=control))
+        parts.insert(0, Section("Row by row", "The strangest rows, with the reasons for each answer.", control=control))
     page.parts = [*parts, *weak.sections()]
     page.title = "Errors"
     run.say("errors", f"{wrong.verdict()} {weak.verdict()}")
@@ -175,8 +175,8 @@ def _cards(run: Run, wrong: Any) -> dict[str, Any] | None:
         order = np.argsort(-np.abs(amounts), kind="stable")[:MOST_REASONS]
         cards.append({
             "title": f"Row {number}: {_STRANGE[frame['list'].iloc[i]]}",
-            "text": f"What each column adds to the {unit}, by a model that has since learned from this row: it may "
-            "answer otherwise than the one that was wrong.",
+            "text": f"What each column adds to the {unit}. The model shown was also trained on this row, so its answer "
+            "may differ from the wrong one.",
             "light": "bad" if frame["list"].iloc[i] == "confident" else "warn",
             "facts": {c: _fact(frame[c].iloc[i]) for c in facts}, "cells": cells,
             "reasons": [{"column": told.columns[j], "value": cells[told.columns[j]], "amount": float(amounts[j])}
@@ -221,9 +221,7 @@ def decisions(run: Run) -> Iterable[Section]:
         if not run.options.costs:
             place[
                 0
-            ].advice = (
-                "Both mistakes count alike here. Say what they cost with --cost fp=1,fn=5, or try it with the slider."
-            )
+            ].advice = "Both mistakes cost the same here. State other costs with --cost fp=1,fn=5, or try the slider."
         parts += place
         said += f" {run.threshold.verdict()}"
     page.title, page.parts = "Probabilities and decisions", parts
@@ -301,11 +299,11 @@ def doubts(run: Run) -> Iterable[Section]:
     else:
         run.skipped["doubts"] = "no time was left for the checks that refit"
     taken = assumptions_of(entry.model)
-    assumed = f"{at.chosen} takes nothing for granted."
+    assumed = f"{at.chosen} makes no assumptions."
     if taken:
-        assumed = f"{at.chosen} takes for granted:\n\n" + "\n".join(taken)
+        assumed = f"{at.chosen} assumes:\n\n" + "\n".join(taken)
     heard = entry.trial.notes()
-    warned = "\n\n".join(["Warnings of its fits:", "\n".join(f"  {h}" for h in heard)]) if heard else ""
+    warned = "\n\n".join(["Warnings while fitting it:", "\n".join(f"  {h}" for h in heard)]) if heard else ""
     worst = run.audit.worst if run.audit is not None else None
     light: Light = (
         "good" if worst is None or worst.severity == "info" else "bad" if worst.severity == "serious" else "warn"

@@ -58,7 +58,7 @@ def baselines(run: Run) -> Iterable[Section]:
     asked = [r for r in rungs(run.task, wishes.models) if r.model in wishes.models]
     if asked and all(r.name in contest.refused for r in asked):
         told = "; ".join(f"{r.model}: {contest.refused[r.name]}" for r in asked)
-        raise SourceError(f"None of the models that were asked for can be tried. {told}.")
+        raise SourceError(f"None of the requested models can be tried. {told}.")
     first = [r for r in ladder if r.entry.turn < 0 and (r.baseline or not wishes.models or r.model in wishes.models)]
     heard: list[str] = []
     rules = [r for r in first if r.baseline]
@@ -74,7 +74,7 @@ def baselines(run: Run) -> Iterable[Section]:
     board = contest.board()
     parts = _rule(run)
     yield Section(
-        "Baselines", "What any model must beat: Zero-R looks at no column, One-R at one. Then models to begin with.",
+        "Baselines", "What any model must beat: Zero-R looks at no column, One-R at one. Two simple models follow.",
         board.short_frame(), parts=parts,
     )  # fmt: skip
 
@@ -91,9 +91,11 @@ def _why(run: Run, contest: Contest, board: Comparison, best: str) -> str:
         if out:
             return f"Zero-R is kept:{out}"
         return "No model has a better score than Zero-R, so Zero-R is kept: collect other columns or more rows."
-    also = "" if second is None else f", by the {second.name} of its probabilities too"
+    also = "" if second is None else f"; the same holds for the {second.name} of its probabilities"
     if run.chosen == best:
-        return f"{chosen} is chosen: it has the best score, no simpler model is within one standard error{also}.{out}"
+        return (
+            f"{chosen} is chosen: it has the best score, and no simpler model is within one standard error{also}.{out}"
+        )
     assert run.chosen is not None
     gap = signed(board.resampling.difference(run.chosen, best, contest.metric))
     if second is not None and contest.entries[run.chosen].rung.place > contest.entries[best].rung.place:
