@@ -74,7 +74,7 @@ def _engine(share: float) -> Contestant:
         from tilth.parts.losses import Squared
         from tilth.parts.penalties import L1
 
-        return Problem(DenseDesign(data.X), data.y, Squared(), L1(strength=data.strongest * share))
+        return Problem(DenseDesign(data.X), data.y, Squared(), L1(alpha=data.strongest * share))
 
     def fit(problem: Any, data: Wide) -> Any:
         from tilth.engines.linear.solver import solve

@@ -77,7 +77,7 @@ def test_slopes_of_pieces_give_the_gradient(loss, y):
     eta = scores(loss)
     pieces = loss.pieces(y)
     width = 1e-9 if pieces.together else 0.0
-    made = -pieces.spread(pieces.slopes(pieces.residual(eta), 0.0, width), eta.shape)
+    made = -pieces.spread(pieces.subgradient(pieces.residual(eta), 0.0, width), eta.shape)
     np.testing.assert_allclose(made, loss.gradient(y, eta), atol=1e-9)
 
 
@@ -93,7 +93,7 @@ def test_fenchel_young(loss, y):
     assert (pieces.value(r) + pieces.conjugate(u) - u * r).reshape(-1, max(pieces.together, 1)).sum(
         axis=1
     ).min() > -1e-12
-    best = pieces.slopes(r, 0.0, 1e-9 if pieces.together else 0.0)
+    best = pieces.subgradient(r, 0.0, 1e-9 if pieces.together else 0.0)
     lost = (pieces.value(r) + pieces.conjugate(best) - best * r).sum()
     assert lost == pytest.approx(0.0, abs=1e-7)
 
@@ -105,13 +105,13 @@ def test_slopes_near_a_centre_are_the_best():
         r, centre, width = np.linspace(-2, 2, 40), np.full(40, 0.2), 0.7
         grid = np.linspace(max(pieces.low, -9), min(pieces.high, 9), 20001)[:, None]
         cost = grid * r - pieces.conjugate(grid) - 0.5 * width * (grid - centre) ** 2
-        np.testing.assert_allclose(pieces.slopes(r, centre, width), grid[cost.argmax(axis=0), 0], atol=2e-3)
+        np.testing.assert_allclose(pieces.subgradient(r, centre, width), grid[cost.argmax(axis=0), 0], atol=2e-3)
 
 
 def test_shares_of_a_block_are_the_nearest_within_the_simplex():
     pieces = CrammerSinger(k=4).pieces(MANY)
     r = np.random.default_rng(4).normal(size=len(pieces.offset))
-    u = pieces.slopes(r, 0.3, 0.5).reshape(-1, 3)
+    u = pieces.subgradient(r, 0.3, 0.5).reshape(-1, 3)
     wanted = (r + 0.5 * 0.3).reshape(-1, 3) / 0.5
     assert (u >= 0).all()
     assert (u.sum(axis=1) <= 1 + 1e-12).all()

@@ -64,7 +64,7 @@ def test_the_violation_is_zero_exactly_where_the_cost_is_stationary(penalty):
         gradient = (w - v) / step  # stationary for the loss |u - v|^2 / (2 step)
         assert penalty.violation(w, gradient) == pytest.approx(np.zeros(6), abs=1e-12)
         elsewhere = rng.normal(size=6)
-        if penalty.blind or type(penalty).__name__ in ("MCP", "SCAD"):
+        if penalty.discontinuous or type(penalty).__name__ in ("MCP", "SCAD"):
             continue  # not convex: a global step may leave a stationary point
         moved = np.abs(penalty.prox(w - step * elsewhere, step) - w) > 1e-9
         violated = penalty.violation(w, elsewhere) > 1e-9
@@ -79,8 +79,8 @@ def test_at_the_strongest_strength_zero_is_stationary_and_just_below_it_is_not(p
     g = np.random.default_rng(3).normal(size=6)
     top = penalty.strongest(g)
     zero = np.zeros(6)
-    assert penalty.times(1.000001 * top / penalty.strength).violation(zero, g).max() == 0
-    assert penalty.times(0.99 * top / penalty.strength).violation(zero, g).max() > 0
+    assert penalty.times(1.000001 * top / penalty.alpha).violation(zero, g).max() == 0
+    assert penalty.times(0.99 * top / penalty.alpha).violation(zero, g).max() > 0
 
 
 def test_penalties_that_never_zero_all_weights_say_so():
@@ -129,7 +129,7 @@ def test_groups_come_from_columns_and_are_closed():
 
 def test_wrong_parameters_are_sentences():
     for make, words in [
-        (lambda: L1(-1.0), "strength must be at least 0"),
+        (lambda: L1(-1.0), "alpha must be at least 0"),
         (lambda: ElasticNet(1.0, ratio=1.5), "ratio must be at least 0 and at most 1"),
         (lambda: MCP(1.0, gamma=1.0), "gamma must be above 1"),
         (lambda: SCAD(1.0, a=2.0), "a must be above 2"),

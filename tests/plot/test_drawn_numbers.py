@@ -95,13 +95,13 @@ def test_weights_and_their_intervals(saved):
 
 
 def test_paths_of_weights(saved):
-    strengths = np.geomspace(1, 0.01, 6)
+    alphas = np.geomspace(1, 0.01, 6)
     coef = np.linspace(0, 1, 6)[:, None] * np.array([1.0, 0.0, -3.0])
-    axes = saved(paths.weight_paths(strengths, coef, ODD[:3], chosen=0.1))
+    axes = saved(paths.weight_paths(alphas, coef, ODD[:3], chosen=0.1))
     drawn = [line.get_ydata() for line in axes.lines if len(line.get_ydata()) == 6]
     assert np.allclose(drawn, coef[:, [0, 2]].T)
     errors = np.random.default_rng(0).uniform(size=(6, 5))
-    axes = saved(paths.error_path(strengths, errors, 0.1))
+    axes = saved(paths.error_path(alphas, errors, 0.1))
     assert np.allclose(axes.lines[0].get_ydata(), errors.mean(axis=1))
 
 

@@ -127,10 +127,10 @@ def _of_classes(several: list[Answers]) -> Floats:
     height = weight @ np.log(p @ w)
     for _ in range(_STEPS):
         r = p / (p @ w)[:, None]
-        slope, bend = r.T @ weight, (r * weight[:, None]).T @ r
+        slope, hessian = r.T @ weight, (r * weight[:, None]).T @ r
         # 1/2 d'Hd - g'd with d = x - w; the nudge keeps models that always agree apart.
         target = quadratic_program(
-            bend + 1e-9 * np.eye(m), -slope - bend @ w, A_eq=np.ones((1, m)), b_eq=[1.0], lower=0.0
+            hessian + 1e-9 * np.eye(m), -slope - hessian @ w, A_eq=np.ones((1, m)), b_eq=[1.0], lower=0.0
         ).x  # fmt: skip
         step = np.clip(target, 0.0, None) / np.clip(target, 0.0, None).sum() - w
         share = 1.0

@@ -47,7 +47,7 @@ class Logistic(Loss):
     """
 
     serves: ClassVar[Serves] = "two classes"
-    bend: ClassVar[float | None] = 0.25
+    lipschitz: ClassVar[float | None] = 0.25
 
     def value(self, y: Any, eta: Floats) -> Floats:
         """Cross-entropy."""
@@ -128,7 +128,7 @@ class Softmax(Loss):
     """
 
     serves: ClassVar[Serves] = "classes"
-    bend: ClassVar[float | None] = 0.5
+    lipschitz: ClassVar[float | None] = 0.5
     k: int = param(3, low=1, doc="Number of classes.")
 
     @property
@@ -298,9 +298,9 @@ class OneVersusAll(Loss):
         return self.one.convex
 
     @property
-    def bend(self) -> float | None:  # type: ignore[override]
+    def lipschitz(self) -> float | None:  # type: ignore[override]
         """As the loss of each question."""
-        return self.one.bend
+        return self.one.lipschitz
 
     def answers(self, y: Any) -> Floats:
         """[y = c] for every row and class."""

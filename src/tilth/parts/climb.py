@@ -219,7 +219,7 @@ class Climb:
         local = _Local.around(self, theta, free)
         result = minimize(
             local.cost, np.zeros(int(free.sum())), method="trust-exact",
-            jac=local.slope, hess=local.bend,
+            jac=local.slope, hess=local.hessian,
             options={"gtol": 1e-9, "maxiter": max_iter, "initial_trust_radius": 1.0, "max_trust_radius": 1e4},
         )  # fmt: skip
         better = np.isfinite(result.fun) and result.fun <= 0.0
@@ -246,8 +246,8 @@ class Climb:
         for attempt in range(6 if free.any() else 0):
             local = _Local.around(self, theta, free)
             origin = np.zeros(len(local.scale))
-            slope, bend = numeric_gradient(local.cost, origin), numeric_hessian(local.cost, origin)
-            inverse = _inverse(bend)
+            slope, hessian = numeric_gradient(local.cost, origin), numeric_hessian(local.cost, origin)
+            inverse = _inverse(hessian)
             if inverse is None:
                 shortfall, problem = math.inf, _FLAT
                 break
@@ -322,12 +322,12 @@ class _Local:
                 return slope
         return np.zeros(len(v))
 
-    def bend(self, v: Floats) -> Floats:
+    def hessian(self, v: Floats) -> Floats:
         """The hessian for the search; where a neighbour is impossible, that of a bowl."""
         for step in (_GRADIENT_STEP, 1e-5):
-            bend = second_differences(self.cost, v, step)
-            if np.isfinite(bend).all():
-                return bend
+            hessian = second_differences(self.cost, v, step)
+            if np.isfinite(hessian).all():
+                return hessian
         return np.eye(len(v))
 
     def hardly_falls(self, inverse: Floats) -> bool:
@@ -363,13 +363,13 @@ class _Local:
         return units
 
 
-def _inverse(bend: Floats) -> Floats | None:
+def _inverse(hessian: Floats) -> Floats | None:
     """Inverse of a positive definite matrix; None for one that is not, or not clearly so."""
-    diagonal = np.diagonal(bend)
-    if not np.isfinite(bend).all() or not (diagonal > 0).all():
+    diagonal = np.diagonal(hessian)
+    if not np.isfinite(hessian).all() or not (diagonal > 0).all():
         return None
     unit = 1.0 / np.sqrt(diagonal)
-    values, vectors = np.linalg.eigh(bend * np.outer(unit, unit))
+    values, vectors = np.linalg.eigh(hessian * np.outer(unit, unit))
     if values[0] < _DISTINCT:
         return None
     return (vectors / values) @ vectors.T * np.outer(unit, unit)

@@ -384,9 +384,9 @@ def _concentration(mean_logs: Floats, mean: Floats) -> Floats:
     value = likelihood(alpha)
     for _ in range(1000):
         slope = special.digamma(alpha.sum()) - special.digamma(alpha) + mean_logs
-        bend, shared = -special.polygamma(1, alpha), special.polygamma(1, alpha.sum())
-        common = (slope / bend).sum() / (1.0 / shared + (1.0 / bend).sum())
-        step = -(slope - common) / bend
+        hessian, shared = -special.polygamma(1, alpha), special.polygamma(1, alpha.sum())
+        common = (slope / hessian).sum() / (1.0 / shared + (1.0 / hessian).sum())
+        step = -(slope - common) / hessian
         share = 1.0
         while (alpha + share * step).min() <= 0 or likelihood(alpha + share * step) < value - 1e-12 * abs(value):
             share *= 0.5

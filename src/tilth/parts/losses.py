@@ -44,16 +44,16 @@ class Loss(Part):
 
     ``curved`` says whether the hessian is positive wherever the gradient is not zero, so that a Newton step
     -gradient / hessian means something. ``serves`` is the kind of target. ``smooth``: the gradient has no jumps;
-    ``bend`` is the largest value of the hessian, None where it has no bound.
+    ``lipschitz`` is the largest value of the hessian, None where it has no bound.
     """
 
     serves: ClassVar[Serves] = "numbers"
     curved: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
     convex: ClassVar[bool] = True
-    bend: ClassVar[float | None] = None
+    lipschitz: ClassVar[float | None] = None
     #: Whether the hessian is 1 everywhere.
-    flat: ClassVar[bool] = False
+    unit_hessian: ClassVar[bool] = False
 
     @property
     def n_scores(self) -> int:
@@ -196,8 +196,8 @@ class Squared(Loss):
     array([-0.5,  1. ])
     """
 
-    flat: ClassVar[bool] = True
-    bend: ClassVar[float | None] = 1.0
+    unit_hessian: ClassVar[bool] = True
+    lipschitz: ClassVar[float | None] = 1.0
 
     def value(self, y: Any, eta: Floats) -> Floats:
         """Half the squared residual."""
@@ -305,7 +305,7 @@ class Huber(Loss):
     """
 
     curved: ClassVar[bool] = False
-    bend: ClassVar[float | None] = 1.0
+    lipschitz: ClassVar[float | None] = 1.0
     delta: float | None = param(None, low=0, low_open=True, doc="Half the width of the square middle; None: by data.")
 
     _longest: ClassVar[float] = np.inf

@@ -81,7 +81,7 @@ class SquaredHinge(_Margin):
     array([0.  , 0.25, 2.25])
     """
 
-    bend: ClassVar[float | None] = 2.0
+    lipschitz: ClassVar[float | None] = 2.0
 
     def value(self, y: Any, eta: Floats) -> Floats:
         """The slack, squared."""
@@ -218,7 +218,7 @@ class SquaredEpsilonInsensitive(EpsilonInsensitive):
     """
 
     smooth: ClassVar[bool] = True
-    bend: ClassVar[float | None] = 2.0
+    lipschitz: ClassVar[float | None] = 2.0
 
     def value(self, y: Any, eta: Floats) -> Floats:
         """Distance from the tube, squared."""

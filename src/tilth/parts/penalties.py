@@ -1,6 +1,6 @@
 """Penalties: what large or many weights cost. A penalty knows the weights w, nothing of the data.
 
-The cost of a linear model is J(w) = mean loss + penalty(w); the intercept is never penalised. ``strength`` is the
+The cost of a linear model is J(w) = mean loss + penalty(w); the intercept is never penalised. ``alpha`` is the
 lambda of structural risk minimisation. Weights are [p], or [p, k] for k scores.
 """
 
@@ -29,20 +29,20 @@ class Penalty(Part):
     smooth: ClassVar[bool] = False
     convex: ClassVar[bool] = True
     separable: ClassVar[bool] = True
-    #: Whether conditions on derivatives say nothing about a weight at zero.
-    blind: ClassVar[bool] = False
+    #: Whether the penalty jumps at zero, so that derivatives say nothing about a weight there.
+    discontinuous: ClassVar[bool] = False
     #: Number by which the compiled coordinate descent knows the penalty; -1: it does not.
     code: ClassVar[int] = -1
 
-    strength: float = param(
+    alpha: float = param(
         1.0, low=0, scale="log", tune=(1e-4, 1e2), positional=True,
         doc="lambda: weight of the penalty relative to the mean loss.",
     )  # fmt: skip
 
     @classmethod
-    def priced(cls, strength: float, **shape: float) -> Penalty:
+    def priced(cls, alpha: float, **shape: float) -> Penalty:
         """This penalty, or none where its strength is zero: then weights must be unique without it."""
-        return cls(strength=strength, **shape) if strength > 0 else NoPenalty()
+        return cls(alpha=alpha, **shape) if alpha > 0 else NoPenalty()
 
     def value(self, w: Floats) -> float:
         """Penalty of the weights."""
@@ -70,7 +70,7 @@ class Penalty(Part):
 
     def times(self, factor: float) -> Self:
         """The same penalty, stronger by a factor."""
-        return dataclasses.replace(self, strength=self.strength * factor)
+        return dataclasses.replace(self, alpha=self.alpha * factor)
 
     def adapted(self, owners: Sequence[str]) -> Self:
         """The penalty with what it takes from the names of the columns that the weights belong to."""
@@ -93,7 +93,7 @@ class NoPenalty(Penalty):
     smooth: ClassVar[bool] = True
     code: ClassVar[int] = 0
 
-    strength: float = param(0.0, low=0, high=0, positional=True, doc="Always 0.")
+    alpha: float = param(0.0, low=0, high=0, positional=True, doc="Always 0.")
 
     def value(self, w: Floats) -> float:
         """Zero."""
@@ -132,23 +132,23 @@ class L2(Penalty):
         """lambda / 2 |w|^2."""
         # Not a product of the linear algebra library: its threads go on spinning and hold up the rows' own.
         flat = np.ravel(w)
-        return 0.5 * self.strength * float(np.einsum("i,i->", flat, flat))
+        return 0.5 * self.alpha * float(np.einsum("i,i->", flat, flat))
 
     def prox(self, w: Floats, step: Floats | float) -> Floats:
         """w / (1 + step lambda)."""
-        return np.asarray(w / (1.0 + step * self.strength))
+        return np.asarray(w / (1.0 + step * self.alpha))
 
     def violation(self, w: Floats, gradient: Floats) -> Floats:
         """|g + lambda w|."""
-        return np.abs(gradient + self.strength * w)
+        return np.abs(gradient + self.alpha * w)
 
     def gradient(self, w: Floats) -> Floats:
         """lambda w."""
-        return self.strength * w
+        return self.alpha * w
 
     def numbers(self) -> tuple[float, ...]:
         """Its strength is l2."""
-        return (0.0, self.strength, 0.0)
+        return (0.0, self.alpha, 0.0)
 
 
 @stored
@@ -164,16 +164,16 @@ class L1(Penalty):
 
     def value(self, w: Floats) -> float:
         """lambda sum |w|."""
-        return self.strength * float(np.abs(w).sum())
+        return self.alpha * float(np.abs(w).sum())
 
     def prox(self, w: Floats, step: Floats | float) -> Floats:
         """Soft threshold at step lambda."""
-        return np.asarray(np.sign(w) * np.maximum(np.abs(w) - step * self.strength, 0.0))
+        return np.asarray(np.sign(w) * np.maximum(np.abs(w) - step * self.alpha, 0.0))
 
     def violation(self, w: Floats, gradient: Floats) -> Floats:
         """|g + lambda sign(w)|, and at zero how far |g| is above lambda."""
-        at_zero = np.maximum(np.abs(gradient) - self.strength, 0.0)
-        return np.where(w == 0, at_zero, np.abs(gradient + self.strength * np.sign(w)))
+        at_zero = np.maximum(np.abs(gradient) - self.alpha, 0.0)
+        return np.where(w == 0, at_zero, np.abs(gradient + self.alpha * np.sign(w)))
 
     def strongest(self, gradient: Floats) -> float:
         """max |g|."""
@@ -181,7 +181,7 @@ class L1(Penalty):
 
     def numbers(self) -> tuple[float, ...]:
         """Its strength is l1."""
-        return (self.strength, 0.0, 0.0)
+        return (self.alpha, 0.0, 0.0)
 
 
 @stored
@@ -198,10 +198,10 @@ class ElasticNet(Penalty):
     ratio: float = param(0.5, low=0, high=1, doc="Share of the L1 part: 1 is L1, 0 is L2.")
 
     def _l1(self) -> L1:
-        return L1(strength=self.strength * self.ratio)
+        return L1(alpha=self.alpha * self.ratio)
 
     def _l2(self) -> L2:
-        return L2(strength=self.strength * (1.0 - self.ratio))
+        return L2(alpha=self.alpha * (1.0 - self.ratio))
 
     def value(self, w: Floats) -> float:
         """Both parts."""
@@ -221,7 +221,7 @@ class ElasticNet(Penalty):
 
     def numbers(self) -> tuple[float, ...]:
         """The strengths of both parts."""
-        return (self.strength * self.ratio, self.strength * (1.0 - self.ratio), 0.0)
+        return (self.alpha * self.ratio, self.alpha * (1.0 - self.ratio), 0.0)
 
 
 # ------------------------------------------------------------------------------------------- penalties that level off
@@ -258,7 +258,7 @@ class _LevelsOff(Penalty):
 
     def violation(self, w: Floats, gradient: Floats) -> Floats:
         """|g + slope sign(w)|, and at zero how far |g| is above lambda."""
-        at_zero = np.maximum(np.abs(gradient) - self.strength, 0.0)
+        at_zero = np.maximum(np.abs(gradient) - self.alpha, 0.0)
         return np.where(w == 0, at_zero, np.abs(gradient + np.sign(w) * self._slope(np.abs(w))))
 
     def strongest(self, gradient: Floats) -> float:
@@ -289,19 +289,19 @@ class MCP(_LevelsOff):
     gamma: float = param(3.0, low=1, low_open=True, doc="Where the penalty levels off: at gamma lambda.")
 
     def _height(self, u: Floats) -> Floats:
-        edge = self.gamma * self.strength
-        return np.where(u < edge, self.strength * u - u * u / (2 * self.gamma), 0.5 * self.gamma * self.strength**2)
+        edge = self.gamma * self.alpha
+        return np.where(u < edge, self.alpha * u - u * u / (2 * self.gamma), 0.5 * self.gamma * self.alpha**2)
 
     def _slope(self, u: Floats) -> Floats:
-        return np.maximum(self.strength - u / self.gamma, 0.0)
+        return np.maximum(self.alpha - u / self.gamma, 0.0)
 
     def _candidates(self, v: Floats, step: Floats) -> list[Floats]:
-        edge = self.gamma * self.strength
-        return [_inside(v - step * self.strength, 1.0 - step / self.gamma, v, 0.0, edge), np.maximum(v, edge)]
+        edge = self.gamma * self.alpha
+        return [_inside(v - step * self.alpha, 1.0 - step / self.gamma, v, 0.0, edge), np.maximum(v, edge)]
 
     def numbers(self) -> tuple[float, ...]:
         """Strength and gamma."""
-        return (self.strength, 0.0, self.gamma)
+        return (self.alpha, 0.0, self.gamma)
 
 
 @stored
@@ -318,16 +318,16 @@ class SCAD(_LevelsOff):
     a: float = param(3.7, low=2, low_open=True, doc="Where the penalty levels off: at a lambda.")
 
     def _height(self, u: Floats) -> Floats:
-        s, a = self.strength, self.a
+        s, a = self.alpha, self.a
         middle = (2 * a * s * u - u * u - s * s) / (2 * (a - 1))
         return np.where(u <= s, s * u, np.where(u < a * s, middle, 0.5 * s * s * (a + 1)))
 
     def _slope(self, u: Floats) -> Floats:
-        falling = np.maximum(self.a * self.strength - u, 0.0) / (self.a - 1)
-        return np.where(u <= self.strength, self.strength, falling)
+        falling = np.maximum(self.a * self.alpha - u, 0.0) / (self.a - 1)
+        return np.where(u <= self.alpha, self.alpha, falling)
 
     def _candidates(self, v: Floats, step: Floats) -> list[Floats]:
-        s, a = self.strength, self.a
+        s, a = self.alpha, self.a
         return [
             np.clip(v - step * s, 0.0, s),
             _inside((a - 1) * v - step * a * s, a - 1 - step, v, s, a * s),
@@ -336,7 +336,7 @@ class SCAD(_LevelsOff):
 
     def numbers(self) -> tuple[float, ...]:
         """Strength and a."""
-        return (self.strength, 0.0, self.a)
+        return (self.alpha, 0.0, self.a)
 
 
 @stored
@@ -352,16 +352,16 @@ class L0(Penalty):
     """
 
     convex: ClassVar[bool] = False
-    blind: ClassVar[bool] = True
+    discontinuous: ClassVar[bool] = True
     code: ClassVar[int] = 3
 
     def value(self, w: Floats) -> float:
         """lambda times the count."""
-        return self.strength * float(np.count_nonzero(w))
+        return self.alpha * float(np.count_nonzero(w))
 
     def prox(self, w: Floats, step: Floats | float) -> Floats:
         """The weight itself where w^2 / 2 is above step lambda, else zero."""
-        return np.asarray(np.where(0.5 * w * w > step * self.strength, w, 0.0))
+        return np.asarray(np.where(0.5 * w * w > step * self.alpha, w, 0.0))
 
     def violation(self, w: Floats, gradient: Floats) -> Floats:
         """|g| of the weights that are not zero."""
@@ -369,7 +369,7 @@ class L0(Penalty):
 
     def numbers(self) -> tuple[float, ...]:
         """Its strength."""
-        return (self.strength, 0.0, 0.0)
+        return (self.alpha, 0.0, 0.0)
 
 
 # ------------------------------------------------------------------------------------------------------------- groups
@@ -422,22 +422,22 @@ class GroupLasso(Penalty):
     def value(self, w: Floats) -> float:
         """lambda sum of sqrt(size) |w_g|."""
         _, norm, size = self._measured(w)
-        return self.strength * float((size * norm).sum())
+        return self.alpha * float((size * norm).sum())
 
     def prox(self, w: Floats, step: Floats | float) -> Floats:
         """The length of each group less step lambda sqrt(size); steps are the same within a group."""
         codes, norm, size = self._measured(w)
         length = norm[codes]
         safe = np.where(length > 0, length, 1.0)
-        return np.asarray(w * np.maximum(1.0 - step * self.strength * size[codes] / safe, 0.0))
+        return np.asarray(w * np.maximum(1.0 - step * self.alpha * size[codes] / safe, 0.0))
 
     def violation(self, w: Floats, gradient: Floats) -> Floats:
         """|g + lambda sqrt(size) w / |w_g||; in a group of zeros how far |g_g| is above lambda sqrt(size)."""
         codes, norm, size = self._measured(w)
-        above = np.maximum(self._measured(gradient)[1] - self.strength * size, 0.0)[codes]
+        above = np.maximum(self._measured(gradient)[1] - self.alpha * size, 0.0)[codes]
         length = norm[codes]
         safe = np.where(length > 0, length, 1.0)
-        return np.where(length == 0, above, np.abs(gradient + self.strength * size[codes] * w / safe))
+        return np.where(length == 0, above, np.abs(gradient + self.alpha * size[codes] * w / safe))
 
     def strongest(self, gradient: Floats) -> float:
         """max |g_g| / sqrt(size)."""
@@ -457,4 +457,4 @@ class GroupLasso(Penalty):
 
     def numbers(self) -> tuple[float, ...]:
         """Its strength is l1."""
-        return (self.strength, 0.0, 0.0)
+        return (self.alpha, 0.0, 0.0)

@@ -86,7 +86,7 @@ class Pieces:
 
     # ------------------------------------------------------------------------------------------- one piece at a time
 
-    def slopes(self, r: Floats, centre: Floats | float = 0.0, width: float = 0.0) -> Floats:
+    def subgradient(self, r: Floats, centre: Floats | float = 0.0, width: float = 0.0) -> Floats:
         """argmax over u of u r - square u^2 / 2 - dead |u| - width (u - centre)^2 / 2.
 
         With a width of zero and a jump in the slope, the jump is cut at its middle.
@@ -94,9 +94,9 @@ class Pieces:
         pull = _shrunk(r + width * centre, self.dead)
         if self.together:
             return _share(pull / width, self.together)
-        bend = self.square + width
-        if bend > 0:
-            return np.asarray(np.clip(pull / bend, self.low, self.high))
+        curvature = self.square + width
+        if curvature > 0:
+            return np.asarray(np.clip(pull / curvature, self.low, self.high))
         return np.where(pull > 0, self.high, np.where(pull < 0, self.low, np.clip(0.0, self.low, self.high)))
 
     def inside(self, u: Floats) -> NDArray[np.bool_]:

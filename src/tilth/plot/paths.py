@@ -12,7 +12,7 @@ from tilth.plot.marks import plain_words
 
 
 def weight_paths(
-    strengths: NDArray[Any],
+    alphas: NDArray[Any],
     coef: NDArray[Any],
     names: Sequence[str],
     *,
@@ -30,15 +30,13 @@ def weight_paths(
     used = np.flatnonzero(np.any(coef != 0, axis=0))
     named = used[np.argsort(-np.abs(coef[-1, used]), kind="stable")][:most_named]
     for j in used:
-        axes.plot(
-            strengths, coef[:, j], linewidth=1.4, color=None if j in named else "0.8", zorder=2 if j in named else 1
-        )
+        axes.plot(alphas, coef[:, j], linewidth=1.4, color=None if j in named else "0.8", zorder=2 if j in named else 1)
     for j in named:
-        axes.annotate(names[j], (strengths[-1], coef[-1, j]), xytext=(4, 0), textcoords="offset points", fontsize=8)
+        axes.annotate(names[j], (alphas[-1], coef[-1, j]), xytext=(4, 0), textcoords="offset points", fontsize=8)
     axes.axhline(0.0, color="0.4", linewidth=0.8)
     if chosen is not None:
         axes.axvline(chosen, color="0.6", linewidth=1, linestyle="--")
-    if np.all(strengths > 0):
+    if np.all(alphas > 0):
         axes.set_xscale("log")
     axes.invert_xaxis()
     axes.set_xlabel("strength of the penalty")
@@ -47,15 +45,15 @@ def weight_paths(
     return plain_words(figure)
 
 
-def error_path(strengths: NDArray[Any], errors: NDArray[Any], chosen: float) -> Any:
+def error_path(alphas: NDArray[Any], errors: NDArray[Any], chosen: float) -> Any:
     """Mean error over the folds and its standard error, over the strength; ``chosen`` is marked. errors: [s, folds]."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.4, 3.6), layout="constrained")
     axes = figure.add_subplot()
     mean, spread = errors.mean(axis=1), errors.std(axis=1, ddof=1) / np.sqrt(errors.shape[1])
-    axes.plot(strengths, mean, linewidth=1.6)
-    axes.fill_between(strengths, mean - spread, mean + spread, alpha=0.25, linewidth=0)
+    axes.plot(alphas, mean, linewidth=1.6)
+    axes.fill_between(alphas, mean - spread, mean + spread, alpha=0.25, linewidth=0)
     axes.axvline(chosen, color="0.6", linewidth=1, linestyle="--")
     axes.set_xscale("log")
     axes.invert_xaxis()

@@ -56,7 +56,7 @@ def shows() -> dict[str, dict[str, Settings | str]]:
             "uncertain": "it is the answer on an exact tie, which the example does not have",
         },
         "PricedByC": {"l1_ratio": {"penalty": "elasticnet", "l1_ratio": 0.9}},
-        "LinearRegressor": {"strength": {"penalty": "l2", "strength": 10.0}},
+        "LinearRegressor": {"alpha": {"penalty": "l2", "alpha": 10.0}},
         "BasisRegression": {"basis": {"basis": ["height", "height ** 2"]}},
         "LeastAbsoluteDeviations": dict.fromkeys(("solver", "tol", "max_iter", "warm_start"), ONE_PROGRAM),
         "QuantileRegressor": dict.fromkeys(("solver", "tol", "max_iter", "warm_start"), ONE_PROGRAM),

@@ -24,9 +24,9 @@ W = RNG.random(N)
 del RNG  # tests draw from generators of their own
 
 
-def problem(X=X, y=Y, strength=0.0, weight=None, intercept=True):
+def problem(X=X, y=Y, alpha=0.0, weight=None, intercept=True):
     design = X if not isinstance(X, np.ndarray) else DenseDesign(X)
-    return Problem(design, y, Squared(), L2(strength) if strength else NoPenalty(), weight, intercept)
+    return Problem(design, y, Squared(), L2(alpha) if alpha else NoPenalty(), weight, intercept)
 
 
 def solved(*args, **kwargs):
@@ -35,50 +35,50 @@ def solved(*args, **kwargs):
         return ClosedForm().solve(problem(*args, **kwargs))
 
 
-def by_svd(X, y, strength, weight, intercept):
+def by_svd(X, y, alpha, weight, intercept):
     """The definition, from the rows themselves."""
     w = np.ones(len(X)) if weight is None else weight
     mean, middle = (np.average(X, axis=0, weights=w), np.average(y, weights=w)) if intercept else (0.0, 0.0)
-    rows = np.vstack([(X - mean) * np.sqrt(w)[:, None], np.sqrt(strength * w.sum()) * np.eye(X.shape[1])])
+    rows = np.vstack([(X - mean) * np.sqrt(w)[:, None], np.sqrt(alpha * w.sum()) * np.eye(X.shape[1])])
     coef = np.linalg.lstsq(rows, np.concatenate([(y - middle) * np.sqrt(w), np.zeros(X.shape[1])]), rcond=1e-16)[0]
     return coef, middle - mean @ coef if intercept else 0.0
 
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("weight", [None, W], ids=["plain", "weighted"])
-@pytest.mark.parametrize("strength", [0.0, 0.3])
+@pytest.mark.parametrize("alpha", [0.0, 0.3])
 @pytest.mark.covers("L-03", "L-07")
-def test_weights_are_those_of_the_definition(intercept, weight, strength):
-    coef, bias = by_svd(X, Y, strength, weight, intercept)
-    found = solved(strength=strength, weight=weight, intercept=intercept)
+def test_weights_are_those_of_the_definition(intercept, weight, alpha):
+    coef, bias = by_svd(X, Y, alpha, weight, intercept)
+    found = solved(alpha=alpha, weight=weight, intercept=intercept)
     np.testing.assert_allclose(found.weights.coef, coef, rtol=1e-6)
     np.testing.assert_allclose(found.weights.intercept, bias, rtol=1e-6)
     residual = Y - X @ coef - bias
-    wanted = 0.5 * np.average(residual**2, weights=weight) + 0.5 * strength * coef @ coef
+    wanted = 0.5 * np.average(residual**2, weights=weight) + 0.5 * alpha * coef @ coef
     np.testing.assert_allclose(found.outcome.objective, wanted, rtol=1e-9)
     assert found.outcome.converged
     assert found.outcome.closed_form
 
 
-@pytest.mark.parametrize("strength", [0.0, 0.3])
+@pytest.mark.parametrize("alpha", [0.0, 0.3])
 @pytest.mark.covers("L-02")
-def test_several_targets_are_several_problems(strength):
+def test_several_targets_are_several_problems(alpha):
     both = np.column_stack([Y, np.cos(Y)])
-    found = solved(y=both, strength=strength)
+    found = solved(y=both, alpha=alpha)
     for m in range(2):
-        alone = solved(y=both[:, m], strength=strength)
+        alone = solved(y=both[:, m], alpha=alpha)
         np.testing.assert_allclose(found.weights.coef[:, m], alone.weights.coef, rtol=1e-7, atol=1e-10)
         np.testing.assert_allclose(found.weights.intercept[m], alone.weights.intercept, rtol=1e-7)
 
 
-@pytest.mark.parametrize("strength", [0.0, 0.1])
-def test_sparse_and_level_designs_agree_with_dense_ones(strength):
+@pytest.mark.parametrize("alpha", [0.0, 0.1])
+def test_sparse_and_level_designs_agree_with_dense_ones(alpha):
     rng = np.random.default_rng(101)
     codes = np.column_stack([rng.integers(0, 3, N), rng.integers(-1, 2, N)]).astype(np.int32)
     coded = OneHotDesign(X[:, :2], codes, [3, 2], 1)
     for design in (coded, SparseDesign(sp.csr_matrix(coded.dense()))):
-        found = solved(design, strength=strength, weight=W)
-        wanted = solved(coded.dense(), strength=strength, weight=W)
+        found = solved(design, alpha=alpha, weight=W)
+        wanted = solved(coded.dense(), alpha=alpha, weight=W)
         np.testing.assert_allclose(found.weights.coef, wanted.weights.coef, rtol=1e-7, atol=1e-9)
 
 
@@ -116,22 +116,22 @@ def test_columns_far_from_zero():
     np.testing.assert_allclose(solved(far, y).weights.coef, [1.0, 2.0, 3.0], rtol=1e-6)
 
 
-@pytest.mark.parametrize("strength", [0.0, 0.1])
+@pytest.mark.parametrize("alpha", [0.0, 0.1])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("weight", [None, W[:30]], ids=["plain", "weighted"])
 @pytest.mark.covers("L-03", "L-07")
-def test_more_columns_than_rows(strength, intercept, weight):
+def test_more_columns_than_rows(alpha, intercept, weight):
     rng = np.random.default_rng(103)
     wide, y = rng.normal(size=(30, 90)) + 3, rng.normal(size=30)
-    found = solved(wide, y, strength=strength, intercept=intercept, weight=weight)
+    found = solved(wide, y, alpha=alpha, intercept=intercept, weight=weight)
     total = 30 if weight is None else weight.sum()
-    peer = Ridge(alpha=strength * total, fit_intercept=intercept, solver="svd") if strength else LinearRegression(
+    peer = Ridge(alpha=alpha * total, fit_intercept=intercept, solver="svd") if alpha else LinearRegression(
         fit_intercept=intercept, tol=1e-14
     )  # fmt: skip
     peer.fit(wide, y, weight)
     np.testing.assert_allclose(found.weights.coef, peer.coef_, rtol=1e-6, atol=1e-10)
     np.testing.assert_allclose(found.weights.intercept, peer.intercept_, atol=1e-9)
-    assert bool(found.dependent) == (strength == 0)
+    assert bool(found.dependent) == (alpha == 0)
 
 
 @pytest.mark.parametrize(

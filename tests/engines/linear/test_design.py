@@ -43,10 +43,10 @@ def test_products(design, outputs):
     n, p = X.shape
     assert (design.n_rows, design.n_cols) == (n, p)
     w, r = rng.normal(size=(p, *outputs)), rng.normal(size=(n, *outputs))
-    close(design.times(w), X @ w)
-    close(design.back(r), X.T @ r)
+    close(design.matvec(w), X @ w)
+    close(design.rmatvec(r), X.T @ r)
     # <X w, r> = <w, X' r>: one is the adjoint of the other
-    close(np.vdot(design.times(w), r), np.vdot(w, design.back(r)))
+    close(np.vdot(design.matvec(w), r), np.vdot(w, design.rmatvec(r)))
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -89,7 +89,7 @@ def test_squares_of_entries_stored_in_parts():
     rows = sp.csr_matrix((np.array([1.0, 2.0, 3.0]), np.array([0, 0, 1]), np.array([0, 2, 3])), shape=(2, 2))
     design = SparseDesign(rows)
     close(design.squares(), [9.0, 9.0])
-    close(design.times(np.array([1.0, 1.0])), [3.0, 3.0])
+    close(design.matvec(np.array([1.0, 1.0])), [3.0, 3.0])
     assert rows.nnz == 3, "the matrix of the caller is as it was"
 
 

@@ -23,9 +23,9 @@ def phi(x, label):
     return {f"x0 & {label}": x[0], "same sign": float((x[1] > 0) == (label == 1)), "sum": x.sum() * label}
 
 
-def toy(weight=None, strength=0.1):
+def toy(weight=None, alpha=0.1):
     matrix, names = joint_matrix(phi, list(X), range(K), None, "test")
-    return LogLinearProblem(matrix, Y, K, np.full(len(names), strength), weight)
+    return LogLinearProblem(matrix, Y, K, np.full(len(names), alpha), weight)
 
 
 @pytest.mark.covers("G-15")
@@ -42,7 +42,7 @@ def test_the_gradient_is_observed_less_expected_less_lambda_w(weight):
 
 
 def test_without_a_prior_every_feature_is_expected_as_often_as_observed():
-    problem = toy(strength=0.0)
+    problem = toy(alpha=0.0)
     w, outcome = fit_log_linear(problem, None, 1e-9, 200)
     assert outcome.converged
     np.testing.assert_allclose(problem.expected(w), problem.observed(), atol=1e-9)

@@ -53,7 +53,7 @@ def test_a_loss_without_a_second_derivative():
     problem = Problem(DenseDesign(PLAIN), y, Huber(delta=0.5), NoPenalty(), W)
     found = LBFGS().solve(problem)
     assert found.outcome.converged
-    assert problem.violation(found.weights, problem.slopes(problem.scores(found.weights))) <= 1e-6
+    assert problem.violation(found.weights, problem.gradient(problem.scores(found.weights))) <= 1e-6
 
 
 def test_more_sparse_columns_than_rows():

@@ -48,7 +48,7 @@ def test_it_ends_where_the_gradient_is_zero(target, penalty, weight, intercept):
     assert found.outcome.converged
     assert found.outcome.n_iter <= 15
     at = found.weights
-    assert problem.violation(at, problem.slopes(problem.scores(at))) <= 1e-6
+    assert problem.violation(at, problem.gradient(problem.scores(at))) <= 1e-6
     np.testing.assert_allclose(found.outcome.objective, problem.objective(at), rtol=1e-12)
     assert intercept or not np.any(at.intercept)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tilth.engines.linear.design import DenseDesign
-from tilth.engines.linear.path import path, strengths_between, strongest
+from tilth.engines.linear.path import alphas_between, path, strongest
 from tilth.engines.linear.problem import Problem
 from tilth.engines.linear.prox_newton import ProxNewton
 from tilth.parts.class_losses import Logistic, Softmax
@@ -36,10 +36,10 @@ CONVEX = [L1(1.0), ElasticNet(1.0, ratio=0.5), GroupLasso(1.0, groups=tuple(j //
 def test_a_stronger_penalty_has_less_complexity_and_more_risk(penalty, loss):
     X, y = data()
     problem = Problem(DenseDesign(X), y[loss], loss(), penalty)
-    strengths = np.geomspace(1.0, 1e-3, 15) * (strongest(problem) if np.isfinite(strongest(problem)) else 1.0)
-    found = path(problem, strengths, tol=1e-8)
+    alphas = np.geomspace(1.0, 1e-3, 15) * (strongest(problem) if np.isfinite(strongest(problem)) else 1.0)
+    found = path(problem, alphas, tol=1e-8)
     assert all(o.converged for o in found.outcomes)
-    assert (np.diff(found.strengths) < 0).all()
+    assert (np.diff(found.alphas) < 0).all()
     assert (np.diff(found.complexity) > -1e-6).all()
     assert (np.diff(found.risk) < 1e-6).all()
     assert found.complexity[-1] > found.complexity[1]
@@ -55,8 +55,8 @@ def test_each_point_is_the_fit_on_its_own(penalty, loss):
     if loss is Squared:  # the columns of the next point are foreseen
         assert max(len(o.trace["columns"]) for o in found.outcomes) <= 3
     assert found.complexity == pytest.approx([penalty.value(c) for c in found.coef])
-    for i, strength in enumerate(found.strengths):
-        alone = ProxNewton(tol=1e-8).solve(problem.with_penalty(penalty.times(strength)))
+    for i, alpha in enumerate(found.alphas):
+        alone = ProxNewton(tol=1e-8).solve(problem.with_penalty(penalty.times(alpha)))
         assert found.weights(i).coef == pytest.approx(alone.weights.coef, abs=1e-5)
         assert found.outcomes[i].objective == pytest.approx(alone.outcome.objective, abs=1e-9)
         assert found.risk[i] == pytest.approx(problem.risk(problem.scores(found.weights(i))), abs=1e-9)
@@ -87,7 +87,7 @@ def test_frames_and_pictures():
     X, y = data(4)
     found = path(Problem(DenseDesign(X), y[Squared], Squared(), L1(1.0)), 5)
     frame = found.frame()
-    assert list(frame.columns) == ["strength", "columns", "risk", "complexity"]
+    assert list(frame.columns) == ["alpha", "columns", "risk", "complexity"]
     assert frame["columns"].tolist() == (found.coef != 0).sum(axis=1).tolist()
     axes = found.plot(chosen=0.1).axes[0]
     assert axes.get_xlabel() == "strength of the penalty"
@@ -106,4 +106,4 @@ def test_bad_strengths_are_refused():
     for penalty in (L2(1.0), L0(1.0)):
         with pytest.raises(ValueError, match="No strength of this penalty"):
             path(problem.with_penalty(penalty))
-    assert (strengths_between(0.0, 3, 0.1) >= 0).all()  # a target without spread
+    assert (alphas_between(0.0, 3, 0.1) >= 0).all()  # a target without spread

@@ -31,7 +31,7 @@ def numbers(n=120, p=60, seed=0):
 def conditions(problem, solution):
     """Largest violation, computed anew from all rows and columns."""
     at = solution.weights
-    return problem.violation(at, problem.slopes(problem.scores(at)))
+    return problem.violation(at, problem.gradient(problem.scores(at)))
 
 
 PENALTIES = [
@@ -171,7 +171,7 @@ def test_the_gap_bounds_how_far_the_cost_is_from_the_least():
             w = size * rng.normal(size=60)
             at = Weights(w, np.asarray(np.mean(y - X @ w)))
             eta = problem.scores(at)
-            gap = duality_gap(problem, w, eta, problem.slopes(eta).coef)
+            gap = duality_gap(problem, w, eta, problem.gradient(eta).coef)
             assert gap >= problem.objective(at) - best - 1e-10
     assert np.isnan(duality_gap(problem.with_penalty(MCP(0.1)), w, eta, w))
 

@@ -53,4 +53,4 @@ def test_settings_reach_a_solver_that_is_given_as_itself():
 def test_a_penalty_of_no_strength_is_none():
     assert L1.priced(0.0) == NoPenalty()
     assert L2.priced(0.5) == L2(0.5)
-    assert ElasticNet.priced(0.5, ratio=0.2) == ElasticNet(strength=0.5, ratio=0.2)
+    assert ElasticNet.priced(0.5, ratio=0.2) == ElasticNet(alpha=0.5, ratio=0.2)

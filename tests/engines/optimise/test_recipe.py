@@ -88,8 +88,8 @@ def test_gaussian_likelihood_plus_l2_is_ridge():
 def test_a_stronger_penalty_never_gives_larger_weights():
     loss, y = TARGETS["logistic"]
     sizes, risks = [], []
-    for strength in (0.0001, 0.01, 0.1, 1.0, 10.0):
-        value, gradient = cost(loss, y, L2(strength))
+    for alpha in (0.0001, 0.01, 0.1, 1.0, 10.0):
+        value, gradient = cost(loss, y, L2(alpha))
         found = gradient_descent(gradient, np.zeros(3), value=value, tol=1e-8, max_iter=5000)
         sizes.append(float(found.x @ found.x))
         risks.append(float(np.mean(loss.value(y, X @ found.x))))

@@ -50,7 +50,7 @@ def test_named_models_are_special_cases():
     pairs = [
         (Linear(), tilth.LinearRegression()),
         (Linear(penalty=L2(3.0 / n)), tilth.Ridge(alpha=3.0)),
-        (Linear(penalty="l2", strength=3.0 / n), tilth.Ridge(alpha=3.0)),
+        (Linear(penalty="l2", alpha=3.0 / n), tilth.Ridge(alpha=3.0)),
         (Linear(loss="poisson"), tilth.PoissonRegressor(alpha=0)),
     ]
     for generic, named in pairs:
@@ -66,7 +66,7 @@ def test_penalties_agree_with_the_peer():
     theirs = PeerElasticNet(alpha=0.2, l1_ratio=0.4, tol=1e-12).fit(X, Y)
     np.testing.assert_allclose(mine.coef_, theirs.coef_, atol=1e-6)
     counts = rng.poisson(np.exp(0.3 * X[:, 0])).astype(float)
-    mine = Linear(loss="poisson", penalty="l2", strength=0.1, tol=1e-9).fit(X, counts)
+    mine = Linear(loss="poisson", penalty="l2", alpha=0.1, tol=1e-9).fit(X, counts)
     np.testing.assert_allclose(mine.coef_, PeerPoisson(alpha=0.1, tol=1e-10).fit(X, counts).coef_, atol=1e-6)
     np.testing.assert_allclose(mine.predict(X), np.exp(X @ mine.coef_ + mine.intercept_))
 
@@ -74,7 +74,7 @@ def test_penalties_agree_with_the_peer():
 @pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "huber", "quantile"])
 @pytest.mark.parametrize("penalty", ["none", "l1"])
 def test_every_pair_finds_a_solver_and_is_near_the_truth(loss, penalty):
-    model = Linear(loss=loss, penalty=penalty, strength=0.01).fit(X, Y)
+    model = Linear(loss=loss, penalty=penalty, alpha=0.01).fit(X, Y)
     assert model.outcome_.converged
     np.testing.assert_allclose(model.coef_, [1.0, -2.0, 0.0, 0.5], atol=0.25)
 

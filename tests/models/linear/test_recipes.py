@@ -105,11 +105,11 @@ def test_the_reported_risk_is_the_mean_loss(loss):
 @pytest.mark.parametrize("kind", [L2, L1])
 def test_raising_lambda_shrinks_the_complexity_and_raises_the_risk(kind):
     sizes, risks = [], []
-    for strength in (0.0, 0.01, 0.1, 1.0, 10.0):
-        model = Linear(penalty=kind(strength), tol=1e-9).fit(X, Y)
+    for alpha in (0.0, 0.01, 0.1, 1.0, 10.0):
+        model = Linear(penalty=kind(alpha), tol=1e-9).fit(X, Y)
         sizes.append(kind(1.0).value(model.coef_))
         risks.append(np.mean((Y - model.predict(X)) ** 2) / 2)
-        assert model.outcome_.objective == pytest.approx(risks[-1] + strength * sizes[-1], rel=1e-6)
+        assert model.outcome_.objective == pytest.approx(risks[-1] + alpha * sizes[-1], rel=1e-6)
     assert (np.diff(sizes) < 0).all()
     assert (np.diff(risks) > 0).all()
 
@@ -175,7 +175,7 @@ def test_lines_cannot_learn_an_exclusive_or():
         warnings.simplefilter("ignore", tilth.errors.TilthWarning)
         for line in (
             LogisticRegression(),
-            LinearClassifier(loss="probit", penalty="l2", strength=0.01),
+            LinearClassifier(loss="probit", penalty="l2", alpha=0.01),
             tilth.LogLinear(),
         ):
             assert line.fit(x, y).score(x, y) <= 0.75

@@ -63,7 +63,7 @@ def test_paths_agree_with_scikit_learn(diabetes):
     X, y = diabetes
     alphas, coefs, _ = lasso_path(X, y - y.mean(), eps=1e-3, alphas=20, tol=1e-12, max_iter=100_000)
     found = Lasso().path(X, y, alphas=20)
-    assert found.strengths == pytest.approx(alphas)
+    assert found.alphas == pytest.approx(alphas)
     assert found.coef == pytest.approx(coefs.T, abs=1e-4)
     assert found.names == tuple(f"x{j}" for j in range(10))
     again = Lasso(alpha=float(alphas[7])).fit(X, y).coef_

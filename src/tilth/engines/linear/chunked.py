@@ -50,7 +50,7 @@ class Opening(Statistic):
         weight = np.ones(problem.design.n_rows) if problem.weight is None else problem.weight
         k = len(self.target)
         self.target += np.bincount(problem.y, weight, minlength=k) if k > 1 else weight @ problem.y
-        self.terms += problem.design.back(weight)
+        self.terms += problem.design.rmatvec(weight)
         self.weight += problem.total
 
     def __iadd__(self, other: Self) -> Self:

@@ -69,11 +69,11 @@ class ClosedForm(Solver):
 
 def solve_equations(equations: NormalEquations, problem: Problem) -> Solution:
     """The solution of equations that were made from the rows of the problem, which are asked again where needed."""
-    strength = problem.penalty.strength
-    solved = equations.solve(strength, problem.intercept)
+    alpha = problem.penalty.alpha
+    solved = equations.solve(alpha, problem.intercept)
     how = CHOLESKY
     if solved.rcond < TRUSTED:
-        solved = _by_rows(problem, equations, strength)
+        solved = _by_rows(problem, equations, alpha)
         how = "QR and SVD of the rows: their cross products are too close to singular"
     return solution_of(solved, equations, problem.penalty, problem.intercept, how)
 
@@ -85,7 +85,7 @@ def solution_of(solved: Solved, equations: NormalEquations, penalty: Penalty, in
     bias = np.asarray(solved.intercept[0] if flat else solved.intercept)
     with np.errstate(over="ignore"):
         objective = equations.risk(solved, intercept) + penalty.value(coef)
-    violation = equations.violation(solved, penalty.strength, intercept)
+    violation = equations.violation(solved, penalty.alpha, intercept)
     outcome = Outcome(ClosedForm.name, True, 0, violation, objective, stopped=f"solved ({how})")
     return Solution(Weights(np.ascontiguousarray(coef), bias), outcome, solved.dependent)
 
@@ -93,11 +93,11 @@ def solution_of(solved: Solved, equations: NormalEquations, penalty: Penalty, in
 # ---------------------------------------------------------------------------------------------- rows, not products
 
 
-def _by_rows(problem: Problem, equations: NormalEquations, strength: float) -> Solved:
+def _by_rows(problem: Problem, equations: NormalEquations, alpha: float) -> Solved:
     """QR of the centred, scaled, weighted rows, a block at a time: R'R are their cross products, with all digits."""
     design, p = problem.design, equations.n_terms
     scale, mean = equations.scale, equations.gram.mean
-    unit, ridge = equations.units(strength, problem.intercept)
+    unit, ridge = equations.units(alpha, problem.intercept)
     targets = np.asarray(problem.y, dtype=np.float64).reshape(design.n_rows, -1)
     root = None if problem.weight is None else np.sqrt(problem.weight)
     # A penalty is p more rows, whose targets are zero.
@@ -139,10 +139,10 @@ def _wide(problem: Problem) -> Solution:
     centre = np.zeros(p)
     middle = np.zeros(targets.shape[1])
     if problem.intercept:
-        centre = design.back(weight / problem.total * unit)
+        centre = design.rmatvec(weight / problem.total * unit)
         middle = weight @ targets / problem.total
     right = (targets - middle) * root[:, None]
-    ridge = problem.penalty.strength * problem.total * unit * unit
+    ridge = problem.penalty.alpha * problem.total * unit * unit
 
     def columns(at: slice) -> Floats:
         some = design.pick(np.arange(at.start, at.stop)).dense() * unit - centre[at]
@@ -168,13 +168,13 @@ def _wide(problem: Problem) -> Solution:
         how = "SVD of the rows: there are more terms than rows"
     coef = coef * unit
     bias = middle - (centre / unit) @ coef if problem.intercept else np.zeros(len(middle))
-    residual = targets - design.times(coef) - bias
+    residual = targets - design.matvec(coef) - bias
     flat = np.ndim(problem.y) == 1
     weights = Weights(np.ascontiguousarray(coef[:, 0] if flat else coef), np.asarray(bias[0] if flat else bias))
     with np.errstate(over="ignore"):
         objective = float(0.5 * (weight @ residual**2).sum() / problem.total) + problem.penalty.value(weights.coef)
-    slopes = design.back(residual * (weight / problem.total)[:, None] * unit) - problem.penalty.strength * unit * coef
-    violation = float(np.abs(slopes).max(initial=0.0))
+    gradient = design.rmatvec(residual * (weight / problem.total)[:, None] * unit) - problem.penalty.alpha * unit * coef
+    violation = float(np.abs(gradient).max(initial=0.0))
     outcome = Outcome(ClosedForm.name, True, 0, violation, objective, stopped=f"solved ({how})")
     return Solution(weights, outcome, dependent)
 

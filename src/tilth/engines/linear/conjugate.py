@@ -52,14 +52,14 @@ class _Rotated:
         self.rows = self.total - problem.intercept  # the intercept takes one
         design = problem.design
         p = design.n_cols
-        self.centre = design.back(w) / self.total if problem.intercept else np.zeros(p)
+        self.centre = design.rmatvec(w) / self.total if problem.intercept else np.zeros(p)
         self.middle = float(w @ y) / self.total if problem.intercept else 0.0
         cross = design.gram(problem.weight) - self.total * np.outer(self.centre, self.centre)
         square, self.vectors = np.linalg.eigh(0.5 * (cross + cross.T))
         self.squares = np.where(square > square.max(initial=0.0) * p * np.finfo(float).eps, square, 0.0)
         away = y - self.middle
         # Centred y meets centred columns, so the means need not be taken from the columns again.
-        along = self.vectors.T @ (design.back(w * away) - self.centre * float(w @ away))
+        along = self.vectors.T @ (design.rmatvec(w * away) - self.centre * float(w @ away))
         self.along = np.where(self.squares > 0, along, 0.0)  # where no column goes there is nothing but rounding
         self.of_y = float(w @ away**2)
 

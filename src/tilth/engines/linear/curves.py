@@ -106,9 +106,9 @@ def _from_rows(problem: Problem, at: Weights, out: Curve) -> None:
     weight = problem.weight
     value = loss.value(problem.y, eta)
     out.value = float(value.sum() if weight is None else weight @ value)
-    slopes = loss.gradient(problem.y, eta).reshape(len(value), k)
-    heavy = slopes if weight is None else slopes * weight[:, None]
-    out.slope, out.bias = design.back(heavy), heavy.sum(axis=0)
+    gradient = loss.gradient(problem.y, eta).reshape(len(value), k)
+    heavy = gradient if weight is None else gradient * weight[:, None]
+    out.slope, out.bias = design.rmatvec(heavy), heavy.sum(axis=0)
     if not out.curved:
         return
     one = np.ones(design.n_cols)

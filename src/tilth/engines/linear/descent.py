@@ -71,7 +71,7 @@ class Descent(Solver):
         at = way.weights(descent.x)
         outcome = replace(descent.outcome, objective=problem.objective(at), convex=problem.convex)
         if problem.smooth:
-            outcome = replace(outcome, violation=problem.violation(at, problem.slopes(problem.scores(at))))
+            outcome = replace(outcome, violation=problem.violation(at, problem.gradient(problem.scores(at))))
         else:
             # A subgradient need not vanish at the optimum, so nothing proves that this is one.
             outcome = replace(outcome, converged=False, stopped="a cost with kinks: these are the best weights seen")
@@ -124,7 +124,7 @@ class _Way:
         if not standardise:
             return cls(problem, np.zeros(p), np.ones(p))
         weight = np.ones(problem.design.n_rows) if problem.weight is None else problem.weight
-        mean = problem.design.back(weight) / problem.total
+        mean = problem.design.rmatvec(weight) / problem.total
         variance = problem.design.squares(problem.weight) / problem.total - mean**2
         root = np.sqrt(np.maximum(variance, 0.0))
         spread = np.where(root > 1e-8 * np.abs(mean), root, 1.0)
@@ -160,22 +160,22 @@ class _Way:
         """All partial derivatives of the cost, or of its share on some rows, taken for the whole."""
         problem, at = self.problem, self.weights(theta)
         if rows is None or len(rows) == problem.design.n_rows:
-            slopes = problem.slopes(problem.scores(at))
+            gradient = problem.gradient(problem.scores(at))
         else:
-            slopes = self._slopes_of(rows, at)
-        coef = slopes.coef - np.multiply.outer(self.centre, slopes.intercept) + _penalty_slope(problem, at.coef)
+            gradient = self._gradient_of(rows, at)
+        coef = gradient.coef - np.multiply.outer(self.centre, gradient.intercept) + _penalty_slope(problem, at.coef)
         coef = (coef.T / self.spread).T
-        return np.concatenate([coef.ravel(), np.ravel(slopes.intercept) if problem.intercept else []])
+        return np.concatenate([coef.ravel(), np.ravel(gradient.intercept) if problem.intercept else []])
 
-    def _slopes_of(self, rows: NDArray[Any], at: Weights) -> Weights:
+    def _gradient_of(self, rows: NDArray[Any], at: Weights) -> Weights:
         problem = self.problem
         design = problem.design.take(rows)
-        of_rows = problem.loss.gradient(problem.y[rows], design.times(at.coef) + at.intercept)
+        of_rows = problem.loss.gradient(problem.y[rows], design.matvec(at.coef) + at.intercept)
         if problem.weight is not None:
             of_rows = (of_rows.T * problem.weight[rows]).T
         # Divided by what so many rows weigh on average: then the mean over all batches is the slope of the whole.
         of_rows = of_rows * (problem.design.n_rows / (problem.total * len(rows)))
-        return Weights(design.back(of_rows), np.asarray(of_rows.sum(axis=0)))
+        return Weights(design.rmatvec(of_rows), np.asarray(of_rows.sum(axis=0)))
 
 
 def _penalty_slope(problem: Problem, coef: Floats) -> Floats:

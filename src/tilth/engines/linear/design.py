@@ -1,7 +1,7 @@
 """The columns that weights multiply, whatever they are stored as: solvers see products, never the storage.
 
-times(w)        X w          [n] or [n, k]
-back(r)         X' r         [p] or [p, k]
+matvec(w)       X w          [n] or [n, k]
+rmatvec(r)      X' r         [p] or [p, k]
 gram(weight)    X' W X       [p, p]
 squares(weight) diagonal of the Gram matrix
 take(rows)      a design of some rows;  pick(columns) of some columns
@@ -41,10 +41,10 @@ class Design(Protocol):
     def n_cols(self) -> int:
         """Columns, one weight each."""
 
-    def times(self, w: Floats) -> Floats:
+    def matvec(self, w: Floats) -> Floats:
         """X w."""
 
-    def back(self, r: Floats) -> Floats:
+    def rmatvec(self, r: Floats) -> Floats:
         """X' r."""
 
     def gram(self, weight: Floats | None = None) -> Floats:
@@ -97,11 +97,11 @@ class DenseDesign:
         """Columns."""
         return int(self.matrix.shape[1])
 
-    def times(self, w: Floats) -> Floats:
+    def matvec(self, w: Floats) -> Floats:
         """X w."""
         return _core.dense_times(self.matrix, _as_columns(w)).reshape(self.n_rows, *w.shape[1:])
 
-    def back(self, r: Floats) -> Floats:
+    def rmatvec(self, r: Floats) -> Floats:
         """X' r."""
         return _core.dense_back(self.matrix, _as_columns(r)).reshape(self.n_cols, *r.shape[1:])
 
@@ -193,12 +193,12 @@ class SparseDesign:
         data: NDArray[Any] = self.rows.data
         return data if data.dtype in (np.float64, np.float32, np.int64) else data.astype(np.float64)
 
-    def times(self, w: Floats) -> Floats:
+    def matvec(self, w: Floats) -> Floats:
         """X w."""
         scores = _core.csr_scores(self.rows.indptr, self.rows.indices, self._values, _as_columns(w))
         return scores.reshape(self.n_rows, *w.shape[1:])
 
-    def back(self, r: Floats) -> Floats:
+    def rmatvec(self, r: Floats) -> Floats:
         """X' r."""
         return np.asarray(_sums_by_column(self.rows, self._values, r))
 
@@ -218,9 +218,9 @@ class SparseDesign:
         w = np.ones(self.n_rows) if weight is None else weight
         beside = np.empty((self.n_rows, 0)) if other is None else other
         heavy = beside * w[:, None]
-        across = self.back(heavy)
+        across = self.rmatvec(heavy)
         cross = np.block([[self.gram(weight), across], [across.T, beside.T @ heavy]])
-        sums = np.concatenate([self.back(w), heavy.sum(axis=0)])
+        sums = np.concatenate([self.rmatvec(w), heavy.sum(axis=0)])
         return (cross, sums) if scale is None or shift is None else _moved(cross, sums, float(w.sum()), scale, shift)
 
     def squares(self, weight: Floats | None = None) -> Floats:
@@ -368,7 +368,7 @@ class OneHotDesign:
         """Columns."""
         return int(self.numbers.shape[1] + self._kept.sum())
 
-    def times(self, w: Floats) -> Floats:
+    def matvec(self, w: Floats) -> Floats:
         """X w: a product of the numbers, and one weight looked up per level."""
         p, table = self.numbers.shape[1], np.zeros((len(self._kept), *w.shape[1:]))
         table[self._kept] = w[p:]
@@ -376,7 +376,7 @@ class OneHotDesign:
         _core.add_table(self._known, self._starts, _as_columns(table), out)
         return out.reshape(self.n_rows, *w.shape[1:])
 
-    def back(self, r: Floats) -> Floats:
+    def rmatvec(self, r: Floats) -> Floats:
         """X' r."""
         of_numbers = _core.dense_back(self.numbers, _as_columns(r)).reshape(self.numbers.shape[1], *r.shape[1:])
         return np.concatenate([of_numbers, self._by_level(r)])

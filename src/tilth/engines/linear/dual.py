@@ -56,7 +56,7 @@ class DualCoordinate(Solver):
         """One score, pieces, L2."""
         if not problem.loss.in_pieces or problem.loss.n_scores > 1 or problem.loss.serves == "order":
             return "needs a loss of one score made of straight and square pieces, such as the hinge"
-        if not isinstance(problem.penalty, L2) or problem.penalty.strength <= 0:
+        if not isinstance(problem.penalty, L2) or problem.penalty.alpha <= 0:
             return "needs an L2 penalty"
         return None
 
@@ -74,13 +74,13 @@ class DualCoordinate(Solver):
         assert pieces is not None
         assert pieces.sign is not None
         weight = np.ones(problem.design.n_rows) if problem.weight is None else problem.weight
-        v, strength = weight / problem.total, problem.penalty.strength
+        v, alpha = weight / problem.total, problem.penalty.alpha
         beta, coef, intercept, violation, epochs, converged = _core.dual_coordinate(
             row_access(problem.design), pieces.offset, pieces.sign, v, pieces.low, pieces.high, pieces.square,
-            pieces.dead, strength, problem.intercept, None, self.tol, self.max_iter, self.random_state,
+            pieces.dead, alpha, problem.intercept, None, self.tol, self.max_iter, self.random_state,
         )  # fmt: skip
         at = Weights(coef, np.asarray(intercept))
-        gap = _gap(problem, pieces, v, at, beta * strength / v)
+        gap = _gap(problem, pieces, v, at, beta * alpha / v)
         stopped = f"no dual variable moves by more than tol; the cost is at most {gap:.1e} (relative) above the optimum"
         outcome = Outcome(
             self.name, bool(converged), int(epochs), float(violation), problem.objective(at),

@@ -9,8 +9,8 @@ from tilth.engines.linear.normal import NormalEquations
 _EPS = float(np.finfo(np.float64).eps)
 
 
-def effective_parameters(equations: NormalEquations, strength: float, intercept: bool) -> float:
-    """sum_j s_j / (s_j + strength) over the eigenvalues s of X'WX about the means, and one for the intercept.
+def effective_parameters(equations: NormalEquations, alpha: float, intercept: bool) -> float:
+    """sum_j s_j / (s_j + alpha) over the eigenvalues s of X'WX about the means, and one for the intercept.
 
     Without a penalty this is the rank of the columns: the number of weights that the rows determine.
 
@@ -25,5 +25,5 @@ def effective_parameters(equations: NormalEquations, strength: float, intercept:
     scale = equations.scale[:p]
     size = np.linalg.eigvalsh(cross[:p, :p] / np.outer(scale, scale))
     size = np.where(size > size.max(initial=0.0) * p * _EPS, size, 0.0)
-    shares = np.divide(size, size + strength, out=np.zeros(p), where=size > 0)
+    shares = np.divide(size, size + alpha, out=np.zeros(p), where=size > 0)
     return float(shares.sum() + intercept)

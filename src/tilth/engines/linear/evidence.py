@@ -234,11 +234,11 @@ def evidence(problem: Problem, at: Weights, family: Family, *, observed: bool = 
     mean = problem.loss.inverse(eta)
     y = np.asarray(problem.y, dtype=np.float64)
     weight = problem.weight
-    bend = weight
-    if not problem.loss.flat:
+    curvature = weight
+    if not problem.loss.unit_hessian:
         curve = curvatures(problem, eta, observed)
-        bend = curve if weight is None else curve * weight
-    gram = _gram(NormalEquations.of(problem.design, y, bend))
+        curvature = curve if weight is None else curve * weight
+    gram = _gram(NormalEquations.of(problem.design, y, curvature))
 
     def total(of_rows: Floats) -> float:
         return float(of_rows.sum() if weight is None else weight @ of_rows)

@@ -91,7 +91,7 @@ class LogLinearProblem:
     phi: Any  # csr [n k, m]
     y: Codes
     k: int
-    strength: Floats  # [m]
+    alpha: Floats  # [m]
     weight: Floats | None = None
 
     @property
@@ -107,11 +107,11 @@ class LogLinearProblem:
         """J."""
         eta = self.scores(w)
         loss = logsumexp(eta, axis=1) - eta[np.arange(len(eta)), self.y]
-        return float(self._share @ loss + 0.5 * self.strength @ w**2)
+        return float(self._share @ loss + 0.5 * self.alpha @ w**2)
 
     def gradient(self, w: Floats) -> Floats:
         """-(observed - expected features - lambda w), per row on average."""
-        return np.asarray(self.expected(w) - self.observed() + self.strength * w)
+        return np.asarray(self.expected(w) - self.observed() + self.alpha * w)
 
     def observed(self) -> Floats:
         """Mean of phi(x_i, y_i)."""
@@ -135,7 +135,7 @@ class LogLinearProblem:
         mean = by_row @ self.phi  # expected features of each row
         whole = self.phi.T @ self.phi.multiply((p * share[:, None]).ravel()[:, None])
         between = mean.T @ mean.multiply(share[:, None])
-        return np.asarray((whole - between).toarray()) + np.diag(self.strength)
+        return np.asarray((whole - between).toarray()) + np.diag(self.alpha)
 
 
 def fit_log_linear(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tilth.engines.linear.curves import Curve, Evaluate, curve_of, prepared
 from tilth.engines.linear.design import DenseDesign
-from tilth.engines.linear.newton import balanced, largest_of_slopes, objective, slopes_of
+from tilth.engines.linear.newton import balanced, gradient_norm, gradient_of, objective
 from tilth.engines.linear.problem import Problem, Solution, Weights
 from tilth.engines.linear.solver import Solver
 from tilth.engines.optimise.outcome import Outcome
@@ -98,14 +98,14 @@ class Guess:
 def preconditioner(problem: Problem, at: Weights) -> Guess:
     """A guess from the curvature at the start, made from some rows where there are many."""
     p, k = problem.design.n_cols, problem.loss.n_scores
-    bend = _curvature(problem, at)  # mean curvature of each score
+    curvature = _curvature(problem, at)  # mean curvature of each score
     middle = problem.design.middle() if problem.intercept else np.zeros(p)
-    strength = getattr(problem.penalty, "strength", 0.0)
+    alpha = getattr(problem.penalty, "alpha", 0.0)
     if p > MOST_FACTORED or not isinstance(problem.design, DenseDesign):
         squares = problem.design.squares(problem.weight) / problem.total
         diagonal = np.empty((k, p + 1))
-        diagonal[:, :p] = bend[:, None] * squares + strength
-        diagonal[:, p] = bend
+        diagonal[:, :p] = curvature[:, None] * squares + alpha
+        diagonal[:, p] = curvature
         # A column that is zero in all rows has no curvature, and no slope either.
         diagonal[diagonal <= 0] = 1.0
         return Guess(np.zeros(p), diagonal=diagonal)
@@ -115,11 +115,11 @@ def preconditioner(problem: Problem, at: Weights) -> Guess:
     cross, sums = some.moments(weight, None, np.ones(p), middle)
     total = float(some.n_rows if weight is None else weight.sum())
     return Guess(
-        middle, factors=_factors(cross, sums if problem.intercept else 0.0 * sums, max(total, _EPS), bend, strength)
+        middle, factors=_factors(cross, sums if problem.intercept else 0.0 * sums, max(total, _EPS), curvature, alpha)
     )
 
 
-def _factors(cross: Floats, sums: Floats, total: float, bend: Floats, strength: float) -> Floats:
+def _factors(cross: Floats, sums: Floats, total: float, curvature: Floats, alpha: float) -> Floats:
     from scipy.linalg import lapack
 
     p = len(sums)
@@ -127,13 +127,13 @@ def _factors(cross: Floats, sums: Floats, total: float, bend: Floats, strength: 
     hessian[:p, :p], hessian[:p, p], hessian[p, :p], hessian[p, p] = cross / total, sums / total, sums / total, 1.0
     own = np.diagonal(hessian).copy()
     floor = np.where(own > 0, own, 1.0)
-    out = np.empty((len(bend), p + 1, p + 1))
-    for a, curve in enumerate(bend):
+    out = np.empty((len(curvature), p + 1, p + 1))
+    for a, curve in enumerate(curvature):
         slack = 1e-10
         while True:  # a guess need not be exact: a little more on the diagonal makes it definite
             trial = curve * hessian
             trial[np.diag_indices(p + 1)] += curve * slack * floor
-            trial[np.arange(p), np.arange(p)] += strength
+            trial[np.arange(p), np.arange(p)] += alpha
             out[a], failed = lapack.dpotrf(trial, lower=1)
             if not failed:
                 break
@@ -146,9 +146,11 @@ def _curvature(problem: Problem, at: Weights) -> Floats:
     loss, k = problem.loss, problem.loss.n_scores
     step = max(1, problem.design.n_rows // 4096)
     rows = np.arange(0, problem.design.n_rows, step)
-    eta = problem.design.take(rows).times(at.coef) + at.intercept
+    eta = problem.design.take(rows).matvec(at.coef) + at.intercept
     curvature = np.atleast_1d(loss.hessian(np.asarray(problem.y)[rows], eta).reshape(len(rows), k).mean(axis=0))
-    return np.where((curvature > 1e-8) & np.isfinite(curvature), curvature, 1.0 if loss.bend is None else loss.bend)
+    return np.where(
+        (curvature > 1e-8) & np.isfinite(curvature), curvature, 1.0 if loss.lipschitz is None else loss.lipschitz
+    )
 
 
 # ------------------------------------------------------------------------------------------------------------ steps
@@ -173,8 +175,8 @@ def lbfgs(
     while True:
         trace["objective"].append(state.cost)
         trace["violation"].append(state.violation)
-        step = -_direction(state.slopes, pairs, guess)
-        fall = -_dot(state.slopes, step)
+        step = -_direction(state.gradient, pairs, guess)
+        fall = -_dot(state.gradient, step)
         if state.violation <= tol and fall <= 2 * tol * max(abs(state.cost), tol):
             converged, stopped = True, "the gradient is below tol"
             break
@@ -191,7 +193,7 @@ def lbfgs(
                 continue
             converged, stopped = state.violation <= tol, "no step lowers the cost"
             break
-        moved, turned = after.point - state.point, after.slopes - state.slopes
+        moved, turned = after.point - state.point, after.gradient - state.gradient
         along = _dot(moved, turned)
         if along > 1e-10 * np.sqrt(_dot(moved, moved) * _dot(turned, turned)):
             pairs.append((moved, turned, along))
@@ -211,7 +213,7 @@ class _State:
     point: Floats
     weights: Weights
     cost: float
-    slopes: Floats
+    gradient: Floats
     violation: float
 
     @classmethod
@@ -220,8 +222,8 @@ class _State:
         with np.errstate(over="ignore", invalid="ignore"):
             curve = evaluate(weights, False)
             cost = objective(curve, weights, penalty)
-            slopes = slopes_of(curve, weights, penalty, intercept)
-        return cls(_packed(weights), weights, cost, _packed(slopes), largest_of_slopes(slopes))
+            gradient = gradient_of(curve, weights, penalty, intercept)
+        return cls(_packed(weights), weights, cost, _packed(gradient), gradient_norm(gradient))
 
 
 def _dot(a: Floats, b: Floats) -> float:
@@ -234,9 +236,11 @@ def _packed(weights: Weights) -> Floats:
     return np.column_stack([coef.T, np.atleast_1d(weights.intercept)])
 
 
-def _direction(slopes: Floats, pairs: deque[tuple[Floats, Floats, float]], guess: Callable[[Floats], Floats]) -> Floats:
+def _direction(
+    gradient: Floats, pairs: deque[tuple[Floats, Floats, float]], guess: Callable[[Floats], Floats]
+) -> Floats:
     """The inverse hessian times the gradient, by the two loops over the remembered steps."""
-    out = slopes.copy()
+    out = gradient.copy()
     shares = []
     for moved, turned, along in reversed(pairs):
         share = _dot(moved, out) / along
@@ -264,7 +268,7 @@ def _search(
         tried = _State.at(evaluate, there, penalty, intercept)
         if not tried.cost <= state.cost - 1e-4 * part * fall + 4 * _EPS * abs(state.cost):
             high = part
-        elif _dot(tried.slopes, step) < -0.9 * fall:
+        elif _dot(tried.gradient, step) < -0.9 * fall:
             low, best = part, tried
         else:
             return tried

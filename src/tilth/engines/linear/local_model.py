@@ -168,18 +168,18 @@ class RowsModel:
 
     def _rows(self, w: Floats) -> Floats:
         """r at other weights."""
-        moved = self._columns.times(w - self._w0)
+        moved = self._columns.matvec(w - self._w0)
         if self._mean is not None:
             moved = moved - float(self._mean @ (w - self._w0))
         return self._first + self._h * moved
 
     def _cost(self, w: Floats, r: Floats) -> float:
-        moved = self._columns.times(w - self._w0)
+        moved = self._columns.matvec(w - self._w0)
         return 0.5 * float((r + self._first) @ moved) + self._rule.penalty.value(w)
 
     def violation(self) -> float:
         """Largest violation of the conditions of an optimum of the model."""
-        slope = self._columns.back(self._r)
+        slope = self._columns.rmatvec(self._r)
         return float(self._rule.penalty.violation(self.w, slope).max(initial=0.0))
 
     def solve(self, tol: float, epochs: int) -> Floats:

@@ -126,7 +126,7 @@ def _long(problem: Problem) -> bool:
 def _turns(problem: Problem) -> bool:
     """Whether there are fewer rows than columns, so that the rows span all weights that an L2 penalty leaves."""
     n, p = problem.design.n_rows, problem.design.n_cols
-    return isinstance(problem.penalty, L2) and problem.penalty.strength > 0 and n < p and n * p <= _TURNED_CELLS
+    return isinstance(problem.penalty, L2) and problem.penalty.alpha > 0 and n < p and n * p <= _TURNED_CELLS
 
 
 # ---------------------------------------------------------------------------------------------------------- the rounds
@@ -154,7 +154,7 @@ class _Rounds:
         spread = float(np.average(np.abs(r), weights=cost.v)) or 1.0
         width = spread * (2.0 if start is None else 0.02)
         state = State(np.zeros(len(r)), 0.0 if pieces.smooth else width, np.zeros(cost.shape), width)
-        u = pieces.slopes(r, state.centre, state.width)
+        u = pieces.subgradient(r, state.centre, state.width)
         usual = max(float(cost.v @ np.abs(u)), 1e-300)
         first = cost.gap(at, eta, u, state)[0]
         aim = self.tol if pieces.smooth and cost.l1 == 0 else 1e-2
@@ -166,7 +166,7 @@ class _Rounds:
                 replace(cost, anchor=at, hold=hold) if hold > 0 else cost, at, eta, state, aim * usual
             )
             value, lost = cost.gap(at, eta, u, state)
-            slope = (self.steep if hold == 0 else cost.steepness(cost.slopes(at, u, state))) / usual
+            slope = (self.steep if hold == 0 else cost.steepness(cost.gradient(at, u, state))) / usual
             gap = lost / max(abs(value), 1e-9 * abs(first), 1e-300)
             for name, number in zip(self.trace, (self.steps, state.l1_width, value, gap, slope), strict=True):
                 self.trace[name].append(float(number))
@@ -195,7 +195,7 @@ class _Rounds:
     def _round(self, cost: Cost, at: Weights, eta: Floats, state: State, aim: float) -> tuple[Weights, Floats, Floats]:
         """The minimum under one centre, over all rows or, first, over those that may move."""
         pieces = cost.pieces
-        u = pieces.slopes(pieces.residual(eta), state.centre, state.width)
+        u = pieces.subgradient(pieces.residual(eta), state.centre, state.width)
         # Without a penalty that is felt, a few rows alone may have no minimum.
         firm = pieces.sign is not None and not pieces.smooth and cost.hold == 0
         if firm and len(u) >= _MANY_ROWS and self.steps > 0:
@@ -208,7 +208,7 @@ class _Rounds:
                 part, held = cost.take(near, u), u
                 at, _, _ = self._descend(part, at, eta[near], replace(state, centre=state.centre[near]), aim)
                 eta = cost.scores(at)
-                u = pieces.slopes(pieces.residual(eta), state.centre, state.width)
+                u = pieces.subgradient(pieces.residual(eta), state.centre, state.width)
                 strayed = u != held
                 strayed[near] = False
                 if not strayed.any():
@@ -223,16 +223,16 @@ class _Rounds:
         pieces = cost.pieces
         best, since = np.inf, 0
         for step in range(_MOST_STEPS + 1):
-            u = pieces.slopes(pieces.residual(eta), state.centre, state.width)
-            slopes = cost.slopes(at, u, state)
-            steep = self.steep = cost.steepness(slopes)
+            u = pieces.subgradient(pieces.residual(eta), state.centre, state.width)
+            gradient = cost.gradient(at, u, state)
+            steep = self.steep = cost.steepness(gradient)
             best, since = (steep, 0) if steep < 0.5 * best else (best, since + 1)
             rounded = since >= 4 and steep < 1e-8  # what is left is rounding
             if steep <= aim or rounded or step == _MOST_STEPS or self.steps >= self.max_iter:
                 break
-            way = cost.newton(at, u, slopes, state)
+            way = cost.newton(at, u, gradient, state)
             moved = cost.scores(way)
-            length = self._search(cost, at, eta, u, state, way, moved, slopes)
+            length = self._search(cost, at, eta, u, state, way, moved, gradient)
             if length == 0.0:
                 break
             at = Weights(at.coef + length * way.coef, np.asarray(at.intercept + length * way.intercept))
@@ -249,7 +249,7 @@ class _Rounds:
         state: State,
         way: Weights,
         moved: Floats,
-        slopes: Weights,
+        gradient: Weights,
     ) -> float:
         """A step length at which the slope along the way has all but gone; the slope never falls along a line."""
         pieces, width = cost.pieces, state.width
@@ -260,12 +260,12 @@ class _Rounds:
         rise += cost.hold * float((way.coef.T**2 @ cost.scale**2).sum() + np.vdot(way.intercept, way.intercept))
 
         def pull(t: float) -> float:
-            out = float(weighted @ (u if t == 0 else pieces.slopes(r + t * dr, state.centre, width)))
+            out = float(weighted @ (u if t == 0 else pieces.subgradient(r + t * dr, state.centre, width)))
             if cost.l1 > 0:
                 out += cost.l1 * float(np.vdot(cost.l1_slopes(at.coef + t * way.coef, state), way.coef))
             return out
 
-        first = float(np.vdot(slopes.coef, way.coef) + np.vdot(slopes.intercept, way.intercept))
+        first = float(np.vdot(gradient.coef, way.coef) + np.vdot(gradient.intercept, way.intercept))
         steady = first - pull(0.0)
 
         def slope(t: float) -> float:

@@ -56,7 +56,7 @@ class Cost:
         weight = np.ones(problem.design.n_rows) if problem.weight is None else problem.weight
         rows = pieces.rows(problem.loss.n_scores)
         v = weight[rows] / problem.total
-        strength = problem.penalty.strength
+        alpha = problem.penalty.alpha
         scale = np.sqrt(problem.design.squares(problem.weight) / problem.total)
         if not np.isfinite(scale).all() or (scale > 1e100).any() or ((scale < 1e-100) & (scale > 0)).any():
             raise ValueError("margin newton: squares of a column overflow or vanish; scale the columns (Standardise).")
@@ -64,8 +64,8 @@ class Cost:
             raise ValueError("margin newton: squares of the target overflow; divide it by a constant.")
         return cls(
             problem.design, pieces, v, problem.shape, problem.intercept,
-            strength if isinstance(problem.penalty, L2) else 0.0,
-            strength if isinstance(problem.penalty, L1) else 0.0,
+            alpha if isinstance(problem.penalty, L2) else 0.0,
+            alpha if isinstance(problem.penalty, L1) else 0.0,
             np.where(scale > 0, scale, 1.0),
         )  # fmt: skip
 
@@ -85,7 +85,7 @@ class Cost:
 
     def scores(self, at: Weights) -> Floats:
         """x w + b."""
-        return self.design.times(at.coef) + at.intercept
+        return self.design.matvec(at.coef) + at.intercept
 
     def take(self, rows: NDArray[np.intp], u: Floats) -> Cost:
         """The cost of some rows, the slopes u of the others being held."""
@@ -98,13 +98,13 @@ class Cost:
         """Slopes of the loss in w and b for slopes u of the pieces."""
         of_scores = -self.pieces.spread(self.v * u, self.scores_shape)
         bias = of_scores.sum(axis=0) if self.intercept else np.zeros(self.shape[1:])
-        return Weights(self.design.back(of_scores), np.asarray(bias))
+        return Weights(self.design.rmatvec(of_scores), np.asarray(bias))
 
     def l1_slopes(self, coef: Floats, state: State) -> Floats:
         """u of the pieces |w_j|, on the scale of their columns."""
         return np.clip(state.l1_centre + (coef.T * self.scale).T / state.l1_width, -1.0, 1.0)
 
-    def slopes(self, at: Weights, u: Floats, state: State) -> Weights:
+    def gradient(self, at: Weights, u: Floats, state: State) -> Weights:
         """All first derivatives."""
         loss = self._pulled(u)
         coef, bias = loss.coef + self.l2 * at.coef, loss.intercept
@@ -117,14 +117,14 @@ class Cost:
             bias = bias + self.hold * (at.intercept - self.anchor.intercept)
         return Weights(coef, np.asarray(bias))
 
-    def steepness(self, slopes: Weights) -> float:
+    def steepness(self, gradient: Weights) -> float:
         """The largest slope, on the scale of its column."""
-        of_coef = (np.abs(slopes.coef).T / self.scale).max(initial=0.0)
-        return float(max(of_coef, np.abs(slopes.intercept).max(initial=0.0)))
+        of_coef = (np.abs(gradient.coef).T / self.scale).max(initial=0.0)
+        return float(max(of_coef, np.abs(gradient.intercept).max(initial=0.0)))
 
     # ------------------------------------------------------------------------------------------------- second order
 
-    def bend(self, u: Floats, width: float, direction: Floats) -> Floats:
+    def hessian_product(self, u: Floats, width: float, direction: Floats) -> Floats:
         """v du/dr times a direction in r."""
         free = self.pieces.inside(u)
         moved = np.where(free, direction, 0.0)
@@ -135,10 +135,12 @@ class Cost:
             moved = np.where(of_free & tight[:, None], blocks - mean[:, None], blocks).ravel()
         return self.v * moved / (self.pieces.square + width)
 
-    def newton(self, at: Weights, u: Floats, slopes: Weights, state: State) -> Weights:
+    def newton(self, at: Weights, u: Floats, gradient: Weights, state: State) -> Weights:
         """The step that would end at the minimum, were the pieces as they are now."""
-        g = np.concatenate([slopes.coef.ravel(), slopes.intercept.ravel()] if self.intercept else [slopes.coef.ravel()])
-        size = slopes.coef.size
+        g = np.concatenate(
+            [gradient.coef.ravel(), gradient.intercept.ravel()] if self.intercept else [gradient.coef.ravel()]
+        )
+        size = gradient.coef.size
         typical = np.concatenate([np.repeat(self.scale, self.n_scores), np.ones(len(g) - size)])
         own = self.hold * typical**2  # what is on the diagonal whatever the rows are
         own[:size] += self.l2
@@ -191,7 +193,7 @@ class Cost:
         return np.block([[gram, across[:, None]], [across[None], np.array([[curve.sum()]])]])
 
     def _hessian_of_classes(self, u: Floats, width: float) -> Floats:
-        """A k x k bend per row, for pieces whose two scores are of one row."""
+        """A k x k Hessian per row, for pieces whose two scores are of one row."""
         pieces, k = self.pieces, self.n_scores
         assert pieces.plus is not None
         assert pieces.minus is not None
@@ -199,11 +201,11 @@ class Cost:
         curve = self.v[bent] / (pieces.square + width)
         rows, place = np.unique(pieces.plus[bent] // k, return_inverse=True)
         a, b = pieces.plus[bent] % k, pieces.minus[bent] % k
-        bend = np.zeros((len(rows), k, k))
-        np.add.at(bend, (place, a, a), curve)
-        np.add.at(bend, (place, b, b), curve)
-        np.subtract.at(bend, (place, a, b), curve)
-        np.subtract.at(bend, (place, b, a), curve)
+        hessian = np.zeros((len(rows), k, k))
+        np.add.at(hessian, (place, a, a), curve)
+        np.add.at(hessian, (place, b, b), curve)
+        np.subtract.at(hessian, (place, a, b), curve)
+        np.subtract.at(hessian, (place, b, a), curve)
         if pieces.together:  # a sum that is held at 1 takes their mean out of the moves of a block
             held = u.reshape(-1, pieces.together).sum(axis=1)[bent // pieces.together] > 1.0 - 1e-12
             mean = np.zeros((len(rows), k))
@@ -212,13 +214,13 @@ class Cost:
             share = np.zeros(len(rows))
             number = np.bincount(place, minlength=len(rows))
             share[place] = curve / number[place]
-            bend -= share[:, None, None] * mean[:, :, None] * mean[:, None, :]
+            hessian -= share[:, None, None] * mean[:, :, None] * mean[:, None, :]
         design, p = self.design.take(rows), self.design.n_cols
         H = np.empty((p + 1, k, p + 1, k))
         for c in range(k):
             for d in range(c + 1):
                 # Bends between two classes are never above zero; a Gram matrix takes weights that are never below it.
-                weight = bend[:, c, d] if c == d else -bend[:, c, d]
+                weight = hessian[:, c, d] if c == d else -hessian[:, c, d]
                 block = np.empty((p + 1, p + 1))
                 block[:p, :p], block[:p, p] = design.moments(np.ascontiguousarray(weight))
                 block[p, :p] = block[:p, p]
@@ -253,9 +255,9 @@ class Cost:
         def product(d: Floats) -> Floats:
             d = np.ravel(d)
             bias = d[size:].reshape(self.shape[1:]) if self.intercept else np.zeros(self.shape[1:])
-            moved = self.pieces.apply(self.design.times(d[:size].reshape(self.shape)) + bias)
-            back = self.pieces.spread(self.bend(u, state.width, moved), self.scores_shape)
-            ends = [self.design.back(back).ravel(), *([np.ravel(back.sum(axis=0))] if self.intercept else [])]
+            moved = self.pieces.apply(self.design.matvec(d[:size].reshape(self.shape)) + bias)
+            back = self.pieces.spread(self.hessian_product(u, state.width, moved), self.scores_shape)
+            ends = [self.design.rmatvec(back).ravel(), *([np.ravel(back.sum(axis=0))] if self.intercept else [])]
             return np.concatenate(ends) + extra * d
 
         rough = np.concatenate([np.repeat(self.scale**2, self.n_scores), np.ones(len(g) - size)])

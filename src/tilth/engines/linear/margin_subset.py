@@ -82,14 +82,14 @@ class _Search:
             solution = solver.solve(part)
             self.known[columns] = solution.outcome.objective, solution.weights
         loss, weights = self.known[columns]
-        cost = loss + self.problem.penalty.strength * len(columns)
+        cost = loss + self.problem.penalty.alpha * len(columns)
         if cost < self.best:
             self.best, self.columns, self.weights = cost, columns, weights
         return loss
 
     def look(self, used: tuple[int, ...], open_: tuple[int, ...], least: float) -> None:
         """All subsets between ``used`` and ``used`` with ``open_``, whose loss is at least ``least``."""
-        if least + self.problem.penalty.strength * len(used) >= self.best or self.fits >= self.limit:
+        if least + self.problem.penalty.alpha * len(used) >= self.best or self.fits >= self.limit:
             return
         self.fit(used)
         if not open_:

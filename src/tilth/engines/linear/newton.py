@@ -141,8 +141,8 @@ def newton(
     dependent: tuple[int, ...] = ()
     converged, stopped, steps = False, "max_iter was reached", 0
     while True:
-        slopes = slopes_of(curve, at, penalty, intercept)
-        violation = largest_of_slopes(slopes)
+        slopes = gradient_of(curve, at, penalty, intercept)
+        violation = gradient_norm(slopes)
         trace["objective"].append(cost)
         trace["violation"].append(violation)
         if not curve.curved and violation > tol:
@@ -150,7 +150,7 @@ def newton(
         if not curve.curved:
             converged, stopped = True, "the gradient is below tol"
             break
-        step, fall, flat = _step(curve, slopes, penalty.strength, intercept)
+        step, fall, flat = _step(curve, slopes, penalty.alpha, intercept)
         dependent = flat if steps == 0 else dependent
         if violation <= tol and fall <= 2 * tol:
             converged, stopped = True, "the gradient is below tol"
@@ -182,19 +182,19 @@ def balanced(at: Weights) -> Weights:
     return at if np.array_equal(coef, at.coef) and np.array_equal(bias, at.intercept) else Weights(coef, bias)
 
 
-def slopes_of(curve: Curve, at: Weights, penalty: Penalty, intercept: bool) -> Weights:
+def gradient_of(curve: Curve, at: Weights, penalty: Penalty, intercept: bool) -> Weights:
     """Gradient of the cost, [p, k] and [k]."""
     coef = at.coef.reshape(curve.slope.shape)
     bias = curve.bias / curve.weight if intercept else np.zeros_like(curve.bias)
     return Weights(curve.slope / curve.weight + penalty.gradient(coef), bias)
 
 
-def largest_of_slopes(slopes: Weights) -> float:
+def gradient_norm(slopes: Weights) -> float:
     """The largest partial derivative."""
     return float(max(np.abs(slopes.coef).max(initial=0.0), np.abs(slopes.intercept).max(initial=0.0)))
 
 
-def _step(curve: Curve, slopes: Weights, strength: float, intercept: bool) -> tuple[Weights, float, tuple[int, ...]]:
+def _step(curve: Curve, slopes: Weights, alpha: float, intercept: bool) -> tuple[Weights, float, tuple[int, ...]]:
     """The Newton step -H^-1 g, its fall g'H^-1 g, and the terms along which the cost is flat.
 
     The system is that of weights and of the score b' = b + m.w at the middle m of the columns: about their middle,
@@ -209,7 +209,7 @@ def _step(curve: Curve, slopes: Weights, strength: float, intercept: bool) -> tu
     if intercept:
         gradient[:, :p] -= np.outer(slopes.intercept, curve.middle)
         gradient[:, p] = slopes.intercept
-    hessian = _hessian(curve, strength, intercept)
+    hessian = _hessian(curve, alpha, intercept)
     diagonal = np.maximum(np.diagonal(hessian), 0.0)
     unit = np.divide(1.0, np.sqrt(diagonal), out=np.zeros_like(diagonal), where=diagonal > 0)
     scaled = hessian * unit[:, None] * unit
@@ -233,7 +233,7 @@ def _step(curve: Curve, slopes: Weights, strength: float, intercept: bool) -> tu
     return Weights(step[:, :p].T, bias), fall, flat
 
 
-def _hessian(curve: Curve, strength: float, intercept: bool) -> Floats:
+def _hessian(curve: Curve, alpha: float, intercept: bool) -> Floats:
     """The hessian of the cost in (w_1, b'_1, .. w_k, b'_k)."""
     p, k = curve.slope.shape
     size = p + intercept
@@ -253,7 +253,7 @@ def _hessian(curve: Curve, strength: float, intercept: bool) -> Floats:
         middle = sum(out[a, :, a, :] for a in range(k)) / k
         out += (middle / k)[None, :, None, :]
     for a in range(k):
-        out[a, np.arange(p), a, np.arange(p)] += strength
+        out[a, np.arange(p), a, np.arange(p)] += alpha
     return out.reshape(k * size, k * size)
 
 

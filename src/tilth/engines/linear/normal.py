@@ -131,7 +131,7 @@ class NormalEquations(Statistic):
             return self.gram.cross
         return self.gram.cross + self.gram.weight * np.outer(self.gram.mean, self.gram.mean)
 
-    def units(self, strength: float, intercept: bool) -> tuple[Floats, Floats]:
+    def units(self, alpha: float, intercept: bool) -> tuple[Floats, Floats]:
         """(what makes each scaled term of length 1, its penalty among the rows; root of the penalty of each term).
 
         The unit is 0 for a term that never varies: what is left of a constant without its mean is rounding.
@@ -139,7 +139,7 @@ class NormalEquations(Statistic):
         p = self.n_terms
         size = np.sqrt(np.maximum(np.diagonal(self.products(intercept))[:p], 0.0))
         varies = size > 8 * self.noise(intercept)
-        ridge = np.sqrt(strength * self.gram.weight) * self.scale[:p]
+        ridge = np.sqrt(alpha * self.gram.weight) * self.scale[:p]
         return np.divide(1.0, np.hypot(size, ridge), out=np.zeros(p), where=varies), ridge
 
     def noise(self, intercept: bool) -> Floats:
@@ -148,15 +148,15 @@ class NormalEquations(Statistic):
             return np.zeros(self.n_terms)
         return _EPS * np.sqrt(self.gram.weight) * np.abs(self.gram.mean[: self.n_terms])
 
-    def solve(self, strength: float = 0.0, intercept: bool = True) -> Solved:
+    def solve(self, alpha: float = 0.0, intercept: bool = True) -> Solved:
         """Weights by Cholesky, or those of least norm where terms depend on each other.
 
-        ``strength`` is lambda of the penalty lambda / 2 |w|^2 beside a mean loss of half the squared residual.
+        ``alpha`` is lambda of the penalty lambda / 2 |w|^2 beside a mean loss of half the squared residual.
         """
         from scipy.linalg import lapack
 
         p = self.n_terms
-        unit, _ = self.units(strength, intercept)
+        unit, _ = self.units(alpha, intercept)
         products = self.products(intercept)
         scaled = products[:p, :p] * unit[:, None] * unit
         right = products[:p, p:] * unit[:, None]
@@ -219,15 +219,15 @@ class NormalEquations(Statistic):
                 left = left + self.gram.weight * (mean[p:] - mean[:p] @ coef) ** 2
             return float((np.maximum(left, 0.0) / target**2).sum() / (2 * self.gram.weight))
 
-    def violation(self, solved: Solved, strength: float, intercept: bool) -> float:
+    def violation(self, solved: Solved, alpha: float, intercept: bool) -> float:
         """The largest partial derivative of the cost, in the units of scaled columns."""
         p = self.n_terms
         with np.errstate(over="ignore", invalid="ignore"):
             coef = solved.coef / self.scale[:p, None] * self.scale[p:]
             products = self.products(intercept)
-            slopes = (products[:p, :p] @ coef - products[:p, p:]) / self.gram.weight
-            slopes += strength * self.scale[:p, None] ** 2 * coef
-            return float(np.abs(slopes).max(initial=0.0))
+            gradient = (products[:p, :p] @ coef - products[:p, p:]) / self.gram.weight
+            gradient += alpha * self.scale[:p, None] ** 2 * coef
+            return float(np.abs(gradient).max(initial=0.0))
 
     def inconsistency(self) -> str:
         """What does not fit together in values that came from a file; empty where all does."""

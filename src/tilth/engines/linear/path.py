@@ -28,7 +28,7 @@ class Path:
     falls, the first falls and the second rises.
     """
 
-    strengths: Floats
+    alphas: Floats
     coef: Floats
     intercept: Floats
     risk: Floats
@@ -51,7 +51,7 @@ class Path:
         import pandas as pd
 
         return pd.DataFrame(
-            {"strength": self.strengths, "columns": self.n_used, "risk": self.risk, "complexity": self.complexity}
+            {"alpha": self.alphas, "columns": self.n_used, "risk": self.risk, "complexity": self.complexity}
         )
 
     def plot(self, chosen: float | None = None) -> Any:
@@ -60,22 +60,22 @@ class Path:
 
         names = self.names or tuple(f"x{j}" for j in range(self.coef.shape[1]))
         if self.coef.ndim == 2:
-            return weight_paths(self.strengths, self.coef, names, chosen=chosen)
+            return weight_paths(self.alphas, self.coef, names, chosen=chosen)
         flat = self.coef.reshape(len(self.coef), -1)
         labels = [f"{name} [{c}]" for name in names for c in range(self.coef.shape[2])]
-        return weight_paths(self.strengths, flat, labels, chosen=chosen)
+        return weight_paths(self.alphas, flat, labels, chosen=chosen)
 
 
 def strongest(problem: Problem) -> float:
     """The least strength of the problem's penalty at which all weights are zero (alpha_max of the lasso)."""
     at = problem.start()
-    return problem.penalty.strongest(problem.slopes(problem.scores(at)).coef)
+    return problem.penalty.strongest(problem.gradient(problem.scores(at)).coef)
 
 
-def strengths_between(top: float, n: int, shortest: float) -> Floats:
+def alphas_between(top: float, n: int, shortest: float) -> Floats:
     """n strengths from ``top`` down to ``shortest`` times it, evenly spaced on a log scale.
 
-    >>> strengths_between(1.0, 3, 0.01)
+    >>> alphas_between(1.0, 3, 0.01)
     array([1.  , 0.1 , 0.01])
     """
     if not np.isfinite(top):
@@ -84,11 +84,11 @@ def strengths_between(top: float, n: int, shortest: float) -> Floats:
     return np.geomspace(top, shortest * top, n)
 
 
-def strengths_of(problem: Problem, wanted: Any, shortest: float = 1e-3) -> Floats:
+def alphas_of(problem: Problem, wanted: Any, shortest: float = 1e-3) -> Floats:
     """Strengths, falling: the ones given, or as many as ``wanted`` from the strongest that matters."""
     many = isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool)
     if many and wanted >= 1:
-        return strengths_between(strongest(problem), int(wanted), shortest)
+        return alphas_between(strongest(problem), int(wanted), shortest)
     values = np.asarray(wanted) if isinstance(wanted, (list, tuple, np.ndarray)) else np.empty(0)
     listed = values.ndim == 1 and values.size > 0 and values.dtype.kind in "iuf"
     if not listed or not np.isfinite(values).all() or values.min() < 0:
@@ -98,13 +98,13 @@ def strengths_of(problem: Problem, wanted: Any, shortest: float = 1e-3) -> Float
     return np.sort(values.astype(np.float64))[::-1]
 
 
-def path(problem: Problem, strengths: Any = 50, *, shortest: float = 1e-3, **settings: Any) -> Path:
+def path(problem: Problem, alphas: Any = 50, *, shortest: float = 1e-3, **settings: Any) -> Path:
     """Solve for every strength, from strong to weak, each from the answer before it.
 
-    ``strengths``: a list, or how many: from the strongest that matters down to ``shortest`` times it. ``settings`` are
+    ``alphas``: a list, or how many: from the strongest that matters down to ``shortest`` times it. ``settings`` are
     tol and max_iter.
     """
-    falling = strengths_of(problem, strengths, shortest)
+    falling = alphas_of(problem, alphas, shortest)
     solutions = _solutions(problem, falling, settings)
     coef = np.stack([s.weights.coef for s in solutions])
     plain = _with(problem, 1.0).penalty
@@ -120,22 +120,22 @@ def path(problem: Problem, strengths: Any = 50, *, shortest: float = 1e-3, **set
     )
 
 
-def _with(problem: Problem, strength: float) -> Problem:
-    return problem.with_penalty(dataclasses.replace(problem.penalty, strength=float(strength)))
+def _with(problem: Problem, alpha: float) -> Problem:
+    return problem.with_penalty(dataclasses.replace(problem.penalty, alpha=float(alpha)))
 
 
 def _solutions(problem: Problem, falling: Floats, settings: dict[str, Any]) -> list[Solution]:
     solver = ProxNewton(**{name: value for name, value in settings.items() if value is not None})
     solutions: list[Solution] = []
     if solver.refuses(problem) is not None:
-        for strength in falling:
+        for alpha in falling:
             start = solutions[-1].weights if solutions else None
-            solutions.append(solve(_with(problem, strength), "auto", start, **settings))
+            solutions.append(solve(_with(problem, alpha), "auto", start, **settings))
         return solutions
     fit = SparseFit(problem)
-    for i, strength in enumerate(falling):
-        penalty = _with(problem, strength).penalty
-        if i and strength > 0:
+    for i, alpha in enumerate(falling):
+        penalty = _with(problem, alpha).penalty
+        if i and alpha > 0:
             fit.expect(_with(problem, falling[i - 1]).penalty, penalty)
         solutions.append(fit.solve(penalty, solutions[-1].weights if solutions else None, solver.tol, solver.max_iter))
     return solutions

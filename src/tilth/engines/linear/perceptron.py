@@ -97,7 +97,7 @@ def separability(design: Design, codes: NDArray[np.int32], n_classes: int, *, in
     if separation is None or not separation.complete:
         shares = meeting_point(design, codes, intercept=intercept) if n_classes == 2 else None
         return Separability(False, shares=shares)
-    scores = design.times(separation.coef) + separation.intercept
+    scores = design.matvec(separation.coef) + separation.intercept
     if scores.ndim == 1:
         least = float(np.where(codes == 1, scores, -scores).min())
     else:

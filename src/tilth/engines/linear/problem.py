@@ -86,7 +86,7 @@ class Problem:
 
     def scores(self, at: Weights) -> Floats:
         """x w + b of every row."""
-        return self.design.times(at.coef) + at.intercept
+        return self.design.matvec(at.coef) + at.intercept
 
     def risk(self, eta: Floats) -> float:
         """Mean loss of these scores: the empirical risk."""
@@ -110,13 +110,13 @@ class Problem:
         weight = self.weight / self.total
         return of_rows * (weight if of_rows.ndim == 1 else weight[:, None])
 
-    def slopes(self, eta: Floats) -> Weights:
+    def gradient(self, eta: Floats) -> Weights:
         """Gradient of the mean loss (without the penalty) in weights and intercept."""
         rows = self.row_slopes(eta)
         bias = rows.sum(axis=0) if self.intercept else np.zeros(self.shape[1:])
-        return Weights(self.design.back(rows), np.asarray(bias))
+        return Weights(self.design.rmatvec(rows), np.asarray(bias))
 
-    def violation(self, at: Weights, slopes: Weights) -> float:
+    def violation(self, at: Weights, gradient: Weights) -> float:
         """How far the weights are from satisfying the conditions of an optimum (a smooth loss is assumed)."""
-        of_coef = self.penalty.violation(at.coef, slopes.coef).max(initial=0.0)
-        return float(max(of_coef, np.abs(slopes.intercept).max(initial=0.0)))
+        of_coef = self.penalty.violation(at.coef, gradient.coef).max(initial=0.0)
+        return float(max(of_coef, np.abs(gradient.intercept).max(initial=0.0)))

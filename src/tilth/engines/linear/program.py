@@ -91,7 +91,7 @@ class LinearProgram(Solver):
 
         if isinstance(problem.penalty, L1):  # w = w+ - w-
             low[0] = np.zeros(p * k)
-            cost[0] = np.repeat(problem.penalty.strength / scale, k)
+            cost[0] = np.repeat(problem.penalty.alpha / scale, k)
             add(-columns, cost[0])
         if problem.intercept:
             add(_intercepts(pieces, k, problem.design.n_rows), 0.0, -np.inf)

@@ -91,10 +91,10 @@ class SparseFit:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         design = problem.design
-        self._flat = problem.loss.flat
+        self._flat = problem.loss.unit_hessian
         self._several = problem.loss.n_scores > 1
         dense = isinstance(design, DenseDesign)
-        self._working = WorkingSet(design, design.back(self._shares()) if problem.intercept and dense else None)
+        self._working = WorkingSet(design, design.rmatvec(self._shares()) if problem.intercept and dense else None)
         self._most_kept = MOST_KEPT if dense else MOST_KEPT_SPARSE
         self._most_fresh = MOST_FRESH if dense else MOST_FRESH_SPARSE
         #: Largest derivative at the first point seen; violations are measured against it.
@@ -132,11 +132,11 @@ class SparseFit:
         """Scores from the columns at work: all other weights are zero."""
         mine = w[self._working.places]
         if not self._several:
-            return self._working.columns.times(mine) + bias
-        return np.column_stack([self._working.columns.times(np.ascontiguousarray(c)) for c in mine.T]) + bias
+            return self._working.columns.matvec(mine) + bias
+        return np.column_stack([self._working.columns.matvec(np.ascontiguousarray(c)) for c in mine.T]) + bias
 
     def _all_slopes(self, rows: Floats) -> Floats:
-        g = self._problem.design.back(rows)
+        g = self._problem.design.rmatvec(rows)
         shift = self._working.shift
         return g if shift is None else np.asarray(g - np.multiply.outer(shift, rows.sum(axis=0)))
 
@@ -149,12 +149,12 @@ class SparseFit:
 
     def _solve(self, penalty: Penalty, start: Weights | None, tol: float, max_iter: int) -> Solution:
         problem = self._problem.with_penalty(penalty)
-        point, slopes = self._enter(problem, start)
+        point, gradient = self._enter(problem, start)
         trace: dict[str, list[float]] = {"violation": [], "objective": [], "columns": [], "gap": []}
         n_steps, stopped, patience = 0, "max_iter reached", Patience(5)
         while True:
             rows = problem.row_slopes(point.eta)
-            g, slopes = self._all_slopes(rows) if slopes is None else slopes, None
+            g, gradient = self._all_slopes(rows) if gradient is None else gradient, None
             violations = self._violations(penalty, point.w, g)
             worst = max(float(violations.max(initial=0.0)), _bias_slope(problem, rows))
             self._scale = self._scale or max(float(np.abs(g).max(initial=0.0)), _bias_slope(problem, rows))
@@ -192,28 +192,28 @@ class SparseFit:
 
         The strong rule: derivatives change no faster than the strength, so those below 2 weaker - last stay at zero.
         """
-        if self._last is None or penalty.blind:
+        if self._last is None or penalty.discontinuous:
             return
-        w, _, slopes = self._last
-        least = max(2.0 * weaker.strength - penalty.strength, 0.0)
-        wanted = weaker.times(least / weaker.strength).violation(w.coef, slopes) > 0
+        w, _, gradient = self._last
+        least = max(2.0 * weaker.alpha - penalty.alpha, 0.0)
+        wanted = weaker.times(least / weaker.alpha).violation(w.coef, gradient) > 0
         self._working.add(_any_score(wanted) & ~_any_score(w.coef != 0), penalty)
 
     def _violations(self, penalty: Penalty, w: Floats, g: Floats) -> Floats:
-        """Violation of each weight; of a penalty that is blind at zero, how far a step of it alone would go."""
+        """Violation of each weight; of a penalty that jumps at zero, how far a step of it alone would go."""
         known = penalty.violation(w, g)
-        if not penalty.blind:
+        if not penalty.discontinuous:
             return known
         at_work = self._working.at_work if w.ndim == 1 else self._working.at_work[:, None]
         return np.where(at_work, known, lone_moves(penalty, w, g, self._curvature()))
 
     def _curvature(self) -> Floats:
-        """Sum of h x^2 of every (shifted) column; only blind penalties ask."""
+        """Sum of h x^2 of every (shifted) column; only penalties that jump at zero ask."""
         problem = self._problem
-        bend = 1.0 if problem.loss.bend is None else problem.loss.bend
-        curve = problem.design.squares(bend * self._shares())
+        lipschitz = 1.0 if problem.loss.lipschitz is None else problem.loss.lipschitz
+        curve = problem.design.squares(lipschitz * self._shares())
         if self._working.shift is not None:
-            curve = curve - bend * self._working.shift**2
+            curve = curve - lipschitz * self._working.shift**2
         return curve if not self._several else np.repeat(curve[:, None], problem.loss.n_scores, axis=1)
 
     def _grow(self, violations: Floats, w: Floats, penalty: Penalty) -> None:
@@ -244,7 +244,9 @@ class SparseFit:
             if self._flat or point is before:
                 break
             rows = problem.row_slopes(point.eta)
-            g = np.stack([self._working.columns.back(np.ascontiguousarray(r)) for r in np.atleast_2d(rows.T)], axis=1)
+            g = np.stack(
+                [self._working.columns.rmatvec(np.ascontiguousarray(r)) for r in np.atleast_2d(rows.T)], axis=1
+            )
             violations = penalty.violation(point.w[places], g.reshape(len(places), *rows.shape[1:]))
             worst = max(float(violations.max(initial=0.0)), _bias_slope(problem, rows))
             if worst <= tol or patience.out(worst):
@@ -258,10 +260,10 @@ class SparseFit:
     def _turn(self, problem: Problem, penalty: Penalty, point: _Point, score: int | None, tol: float) -> _Point:
         """The weights of one score after a Newton step.
 
-        Where that does not lower the cost: after a step without weights that come or go (a blind penalty), then after
-        one on a model whose rows have at least a share of the largest curvature there is.
+        Where that does not lower the cost: after a step without weights that come or go (a discontinuous penalty), then
+        after one on a model whose rows have at least a share of the largest curvature there is.
         """
-        tries = [(0.0, False), *([(0.0, True)] if penalty.blind else []), (0.1, False), (1.0, False)]
+        tries = [(0.0, False), *([(0.0, True)] if penalty.discontinuous else []), (0.1, False), (1.0, False)]
         for damping, keep in tries:
             step, slope = self._step(problem, penalty, point, score, tol, damping, keep)
             if self._flat:  # the model is the loss itself
@@ -294,7 +296,7 @@ class SparseFit:
     ) -> tuple[_Step, float]:
         """The Newton step of the weights of one score, and the slope of the loss along it.
 
-        ``keep``: only of weights that are not zero, which a blind penalty does not pull at.
+        ``keep``: only of weights that are not zero, which such a penalty does not pull at.
         """
         columns, places = self._working.columns, self._working.places
         w = np.ascontiguousarray(of_score(point.w[places], score))
@@ -302,11 +304,15 @@ class SparseFit:
         h = self._curves(problem, point.eta, score, damping)
         mass, off = float(h.sum()), float(rows.sum()) if problem.intercept else 0.0
         centred = self._flat and self._working.shift is not None
-        mean = columns.back(h) / mass if problem.intercept and not centred else None
-        slope = columns.back(rows) if mean is None else columns.back(rows) - off * mean
+        mean = columns.rmatvec(h) / mass if problem.intercept and not centred else None
+        slope = columns.rmatvec(rows) if mean is None else columns.rmatvec(rows) - off * mean
         live = np.arange(len(w))
         if not self._flat:  # new cross products are needed: only of columns that may move
-            eager = lone_moves(penalty, w, slope, columns.squares(h)) if penalty.blind else penalty.violation(w, slope)
+            eager = (
+                lone_moves(penalty, w, slope, columns.squares(h))
+                if penalty.discontinuous
+                else penalty.violation(w, slope)
+            )
             live = np.flatnonzero(w if keep else penalty.whole((w != 0) | (eager > 0)))
             columns, penalty = columns.some(live), NoPenalty() if keep else penalty.pick(live, len(w))
         start, tilt, middle = w[live], slope[live], None if mean is None else mean[live]
@@ -320,7 +326,7 @@ class SparseFit:
             model = RowsModel(columns, h, middle, rows - h * (off / mass), start, rule)
         worst = float(penalty.violation(start, tilt).max(initial=0.0))
         change = model.solve(tol if self._flat else max(0.5 * tol, 0.05 * worst), MOST_EPOCHS) - start
-        moved = columns.times(change)
+        moved = columns.matvec(change)
         shift = -(off + float(h @ moved)) / mass if problem.intercept else 0.0
         step = _Step(places[live], score, change, shift, moved + shift)
         return step, float(rows @ step.rows)
@@ -332,8 +338,8 @@ class SparseFit:
             return h
         shares = self._shares()
         counted = shares > 0
-        bend = problem.loss.bend
-        top = float((h[counted] / shares[counted]).max(initial=0.0)) if bend is None else bend
+        lipschitz = problem.loss.lipschitz
+        top = float((h[counted] / shares[counted]).max(initial=0.0)) if lipschitz is None else lipschitz
         tiny = float(np.finfo(np.float64).tiny)
         return np.maximum(h, max(damping * top, (1e-8 if problem.loss.curved else 1e-2) * top, tiny) * shares)
 
@@ -363,7 +369,7 @@ def of_score(a: Floats, score: int | None) -> Floats:
 
 
 def lone_moves(penalty: Penalty, w: Floats, slope: Floats, curve: Floats) -> Floats:
-    """curvature x how far each weight would go if it alone were solved for: the violation of a blind penalty."""
+    """curvature x how far each weight would go if solved for alone: the violation of a discontinuous penalty."""
     safe = np.where(curve > 0, curve, 1.0)
     return np.where(curve > 0, np.abs(penalty.prox(w - slope / safe, 1.0 / safe) - w) * safe, 0.0)
 
@@ -377,7 +383,7 @@ def _bias_slope(problem: Problem, rows: Floats) -> float:
     return float(np.abs(rows.sum(axis=0)).max(initial=0.0)) if problem.intercept else 0.0
 
 
-def duality_gap(problem: Problem, w: Floats, eta: Floats, slopes: Floats) -> float:
+def duality_gap(problem: Problem, w: Floats, eta: Floats, gradient: Floats) -> float:
     """How far the cost can be above its least value at most; known for squared loss with L1 or elastic net, else NaN.
 
     With residuals r and correlations c = X'Hr - l2 w, the point s r with s = min(1, l1 / max |c|) is feasible in the
@@ -388,7 +394,7 @@ def duality_gap(problem: Problem, w: Floats, eta: Floats, slopes: Floats) -> flo
         return float("nan")
     r = np.asarray(problem.y, dtype=np.float64) - eta
     h = 1.0 / problem.total if problem.weight is None else problem.weight / problem.total
-    largest = float(np.abs(slopes + l2 * w).max(initial=0.0))
+    largest = float(np.abs(gradient + l2 * w).max(initial=0.0))
     s = min(1.0, l1 / largest) if largest > 0 else 1.0
     y = problem.y - np.average(problem.y, weights=problem.weight) if problem.intercept else problem.y
     squares, ridge = float((h * r * r).sum()), l2 * float(w @ w)

@@ -110,7 +110,7 @@ class _Search:
             if direction is None:
                 return None, rows
             coef, bias = direction
-            margin = _margins(self.design.times(coef) + bias, self.codes)
+            margin = _margins(self.design.matvec(coef) + bias, self.codes)
             against = np.flatnonzero(margin <= (0.0 if strict else -_ZERO))
             if not against.size:
                 return direction, rows

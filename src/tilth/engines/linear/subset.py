@@ -111,10 +111,10 @@ class AllSubsets(Solver):
     def solve(self, problem: Problem, start: Weights | None = None) -> Solution:
         """The size of least cost, and the best subset of that size."""
         subsets = best_subsets(problem, limit=self.max_iter)
-        costs = 0.5 * subsets.residual / problem.total + problem.penalty.strength * np.arange(len(subsets.residual))
+        costs = 0.5 * subsets.residual / problem.total + problem.penalty.alpha * np.arange(len(subsets.residual))
         weights = refit(problem, subsets.columns[int(costs.argmin())])
         eta = problem.scores(weights)
-        violation = problem.violation(weights, problem.slopes(eta))
+        violation = problem.violation(weights, problem.gradient(eta))
         outcome = Outcome(
             self.name, subsets.finished, subsets.weighed, violation, problem.objective(weights, eta), False,
             stopped="every subset was weighed or ruled out" if subsets.finished else "max_iter subsets were weighed",

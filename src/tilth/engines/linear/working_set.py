@@ -37,10 +37,10 @@ class Columns(Protocol):
     def some(self, slots: Places) -> Columns:
         """A few of them, by their order."""
 
-    def times(self, w: Floats) -> Floats:
+    def matvec(self, w: Floats) -> Floats:
         """Scores of the rows, [n]."""
 
-    def back(self, r: Floats) -> Floats:
+    def rmatvec(self, r: Floats) -> Floats:
         """Products of each column with the rows, [m]."""
 
     def squares(self, h: Floats) -> Floats:
@@ -88,14 +88,14 @@ class DenseColumns:
         few._room, few.n_columns = self._room[slots], len(slots)
         return few
 
-    def times(self, w: Floats) -> Floats:
+    def matvec(self, w: Floats) -> Floats:
         """w X', over the columns whose weight is not zero."""
         used = np.flatnonzero(w)
         if len(used) < self.n_columns // 2:
             return np.asarray(w[used] @ self.cells[used]) if len(used) else np.zeros(self._room.shape[1])
         return np.asarray(w @ self.cells)
 
-    def back(self, r: Floats) -> Floats:
+    def rmatvec(self, r: Floats) -> Floats:
         """X r."""
         return np.asarray(self.cells @ r)
 
@@ -142,11 +142,11 @@ class SparseColumns:
         few._kept = self._kept[:, slots]
         return few
 
-    def times(self, w: Floats) -> Floats:
+    def matvec(self, w: Floats) -> Floats:
         """X w."""
         return np.asarray(self._kept @ w)
 
-    def back(self, r: Floats) -> Floats:
+    def rmatvec(self, r: Floats) -> Floats:
         """X' r."""
         return np.asarray(self._kept.T @ r)
 

@@ -194,7 +194,7 @@ class _Problem:
             first = self.cost(start)
             self.equal_names = tuple(_labels(self._equal, start, "equal"))
             self.at_least_names = tuple(_labels(self._at_least, start, "at_least"))
-            slopes = self.slopes(start)
+            slopes = self.gradient(start)
         if not np.isfinite(first) or not np.isfinite(slopes).all():
             raise ValueError(
                 f"{_OWNER}: the cost and its gradient must be finite at the start; got {first} and {slopes}."
@@ -207,7 +207,7 @@ class _Problem:
             raise ValueError(f"{_OWNER}: the function must give one number; it gave the shape {cost.shape}.")
         return float(cost.reshape(()))
 
-    def slopes(self, x: Floats) -> Floats:
+    def gradient(self, x: Floats) -> Floats:
         if self._gradient is None:
             return jacobian(lambda at: np.array([self.cost(at)]), x, self.low, self.high)[0]
         gradient = np.array(self._gradient(x.copy()), dtype=np.float64, ndmin=1)
@@ -221,13 +221,13 @@ class _Problem:
     def inequalities(self, x: Floats) -> Floats:
         return _values(self._at_least, x)
 
-    def slopes_of(self, constraints: Callable[[Floats], Floats], x: Floats) -> Floats:
+    def gradient_of(self, constraints: Callable[[Floats], Floats], x: Floats) -> Floats:
         return jacobian(constraints, x, self.low, self.high) if constraints(x).size else np.zeros((0, x.size))
 
     def limits(self, x: Floats) -> tuple[list[str], Floats, Floats]:
         """All inequalities, bounds among them: names, values (at least 0 where they hold), Jacobian."""
         names, values = list(self.at_least_names), [self.inequalities(x)]
-        slopes = [self.slopes_of(self.inequalities, x)]
+        slopes = [self.gradient_of(self.inequalities, x)]
         for sign, word, edge in ((1.0, ">=", self.low), (-1.0, "<=", self.high)):
             there = np.flatnonzero(np.isfinite(edge))
             names += [f"x[{j}] {word} {edge[j]:g}" for j in there]
@@ -240,8 +240,8 @@ class _Problem:
         from scipy.optimize import nnls
 
         names, g, g_slopes = self.limits(x)
-        h, h_slopes = self.equalities(x), self.slopes_of(self.equalities, x)
-        f_slopes = self.slopes(x)
+        h, h_slopes = self.equalities(x), self.gradient_of(self.equalities, x)
+        f_slopes = self.gradient(x)
         known = all(np.isfinite(slopes).all() for slopes in (f_slopes, g_slopes, h_slopes))
         if not known:
             # At the edge of what the functions know there are no conditions to check: none is met.
@@ -275,11 +275,11 @@ class _Problem:
         names, _, g_slopes = self.limits(x)
         mu = np.array([at.multipliers.get(n, 0.0) for n in names])
         lam = np.array([at.multipliers[n] for n in self.equal_names])
-        h_slopes = self.slopes_of(self.equalities, x)
+        h_slopes = self.gradient_of(self.equalities, x)
 
         def pull(where: Floats) -> Floats:
             of_g = self.limits(where)[2].T @ mu
-            return self.slopes(where) - of_g - self.slopes_of(self.equalities, where).T @ lam
+            return self.gradient(where) - of_g - self.gradient_of(self.equalities, where).T @ lam
 
         def along(walls: Floats) -> float:
             return least_curvature(pull, x, _null(np.vstack([walls, h_slopes])), WIDE_STEP)
@@ -303,7 +303,7 @@ class _Problem:
                 if any(off > 1e-7 for off in off_line(j)):
                     return f"not convex: the equation {name!r} is not linear"
             # The equations are linear, so their solutions are those on the plane through x.
-            free = _null(self.slopes_of(self.equalities, x))
+            free = _null(self.gradient_of(self.equalities, x))
             flat = [(x + free @ (free.T @ (a - x)), x + free @ (free.T @ (b - x))) for a, b in pairs]
             inside = [(a, b) for a, b in flat if min(self._least(a), self._least(b)) >= 0]
             if any(self._least((a + b) / 2) < -1e-9 for a, b in inside):
@@ -337,14 +337,14 @@ def _slsqp(problem: _Problem, max_iter: int) -> _End:
     from scipy.optimize import Bounds, minimize
 
     constraints = [
-        {"type": kind, "fun": values, "jac": lambda x, values=values: problem.slopes_of(values, x)}
+        {"type": kind, "fun": values, "jac": lambda x, values=values: problem.gradient_of(values, x)}
         for kind, values in (("eq", problem.equalities), ("ineq", problem.inequalities))
         if values(problem.start).size
     ]
     with np.errstate(all="ignore"):
         # Its own status is not read: the conditions are checked on what it found.
         result = minimize(
-            problem.cost, problem.start, jac=problem.slopes, method="SLSQP", bounds=Bounds(problem.low, problem.high),
+            problem.cost, problem.start, jac=problem.gradient, method="SLSQP", bounds=Bounds(problem.low, problem.high),
             constraints=constraints, options={"maxiter": max_iter, "ftol": 1e-15},
         )  # fmt: skip
     return _End(_usable(result.x, problem), int(result.nit), "sequential quadratic programming")
@@ -354,7 +354,7 @@ def _trust(problem: _Problem, max_iter: int) -> _End:
     from scipy.optimize import Bounds, NonlinearConstraint, minimize
 
     constraints = [
-        NonlinearConstraint(values, 0.0, top, jac=lambda x, values=values: problem.slopes_of(values, x))
+        NonlinearConstraint(values, 0.0, top, jac=lambda x, values=values: problem.gradient_of(values, x))
         for values, top in ((problem.equalities, 0.0), (problem.inequalities, np.inf))
         if values(problem.start).size
     ]
@@ -362,7 +362,7 @@ def _trust(problem: _Problem, max_iter: int) -> _End:
         # It tells of flat quasi-Newton updates, which linear costs cannot avoid.
         warnings.simplefilter("ignore")
         result = minimize(
-            problem.cost, problem.start, jac=problem.slopes, method="trust-constr",
+            problem.cost, problem.start, jac=problem.gradient, method="trust-constr",
             bounds=Bounds(problem.low, problem.high), constraints=constraints,
             options={"maxiter": 4 * max_iter, "gtol": 1e-10, "xtol": 1e-12, "barrier_tol": 1e-10},
         )  # fmt: skip

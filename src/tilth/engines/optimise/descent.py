@@ -252,8 +252,8 @@ class _Run:
     def _too_long(self, x: Floats) -> str:
         _, _, best, g, _ = self._best
         # Steps that are too long grow along the direction of greatest curvature, which the last step therefore shows.
-        bend = curvature_along(self.cost.gradient, best, g, x - best) if np.isfinite(x).all() else 0.0
-        advice = f"; the curvature there asks for less than {2 / bend:.2g}" if bend > 0 else ""
+        curvature = curvature_along(self.cost.gradient, best, g, x - best) if np.isfinite(x).all() else 0.0
+        advice = f"; the curvature there asks for less than {2 / curvature:.2g}" if curvature > 0 else ""
         return f"the step is too long: at a rate of {self.rate:.3g} the gradient grows without bound{advice}"
 
     def _judge_convexity(self, x: Floats, g: Floats) -> None:

@@ -130,7 +130,7 @@ class _Form:
     def n_inequalities(self) -> int:
         return self.r.size + self.has_low.size + self.has_high.size
 
-    def times(self, x: Floats) -> Floats:
+    def matvec(self, x: Floats) -> Floats:
         """G x."""
         return np.concatenate([self.R @ x, -x[self.has_low], x[self.has_high]])
 
@@ -141,7 +141,7 @@ class _Form:
         lower[self.has_low], upper[self.has_high] = z[self.r.size : cut], z[cut:]
         return z[: self.r.size], lower, upper
 
-    def back(self, z: Floats) -> Floats:
+    def rmatvec(self, z: Floats) -> Floats:
         """G'z."""
         rows, lower, upper = self.parts(z)
         return self.R.T @ rows - lower + upper
@@ -200,8 +200,8 @@ def _follow(form: _Form, at: _Point, tol: float, max_iter: int) -> _Point:
 
 def _violation(form: _Form, at: _Point) -> float:
     """Largest of: gradient of the Lagrangian, equations, inequalities, gap; each beside the size of its terms."""
-    pull, forces = form.Q @ at.x, form.A.T @ at.y + form.back(at.z)
-    gx, ax = form.times(at.x), form.A @ at.x
+    pull, forces = form.Q @ at.x, form.A.T @ at.y + form.rmatvec(at.z)
+    gx, ax = form.matvec(at.x), form.A @ at.x
     value = form.value(at.x)
     stationary = np.abs(pull + form.c + forces).max() / (1.0 + np.abs(pull).max() + np.abs(form.c).max())
     equations = np.abs(ax - form.b).max(initial=0.0) / (1.0 + np.abs(form.b).max(initial=0.0))
@@ -223,10 +223,10 @@ class _System:
     def step(self, at: _Point, products: Floats) -> _Point:
         """The Newton step that makes s z change by ``products`` and removes all residuals."""
         form = self._form
-        unbalanced = form.Q @ at.x + form.c + form.A.T @ at.y + form.back(at.z)
-        outside = form.times(at.x) + at.s - form.h
-        x, y = self._solve(-unbalanced - form.back((products + at.z * outside) / at.s), form.b - form.A @ at.x)
-        s = -outside - form.times(x)
+        unbalanced = form.Q @ at.x + form.c + form.A.T @ at.y + form.rmatvec(at.z)
+        outside = form.matvec(at.x) + at.s - form.h
+        x, y = self._solve(-unbalanced - form.rmatvec((products + at.z * outside) / at.s), form.b - form.A @ at.x)
+        s = -outside - form.matvec(x)
         return _Point(x, y, (products - at.z * s) / at.s, s)
 
 
@@ -297,7 +297,7 @@ def _on_tight(form: _Form, at: _Point) -> _Point:
     z = np.concatenate(
         [of_rows, np.where(lower > 0, pull, 0.0)[form.has_low], np.where(upper > 0, -pull, 0.0)[form.has_high]]
     )
-    s = np.where(tight, 0.0, form.h - form.times(x))
+    s = np.where(tight, 0.0, form.h - form.matvec(x))
     if min(z.min(initial=0.0), s.min(initial=0.0)) < -1e-12 * (1.0 + np.abs(form.h).max(initial=0.0)):
         return at
     point = replace(at, x=x, y=y[: len(form.b)], z=np.maximum(z, 0.0), s=np.maximum(s, 0.0))

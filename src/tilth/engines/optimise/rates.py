@@ -17,7 +17,7 @@ _HALVINGS = 60
 _EPS = float(np.finfo(float).eps)
 
 
-class Slopes(Protocol):
+class Differentiable(Protocol):
     """A cost as a rate rule sees it."""
 
     def gradient(self, x: Floats) -> Floats:
@@ -52,10 +52,10 @@ class Given:
         return rate
 
 
-def first_rate(cost: Slopes, x: Floats, g: Floats) -> float:
+def first_rate(cost: Differentiable, x: Floats, g: Floats) -> float:
     """1 / curvature along the gradient; a step of length 1 at most where the gradient does not change."""
-    bend = curvature_along(cost.gradient, x, g, g)
-    return 1.0 / bend if bend > 0 else 1.0 / max(1.0, float(np.linalg.norm(g)))
+    curvature = curvature_along(cost.gradient, x, g, g)
+    return 1.0 / curvature if curvature > 0 else 1.0 / max(1.0, float(np.linalg.norm(g)))
 
 
 class LineSearch:
@@ -68,7 +68,7 @@ class LineSearch:
 
     reason = "a line search along the value"
 
-    def __init__(self, cost: Slopes, momentum: float) -> None:
+    def __init__(self, cost: Differentiable, momentum: float) -> None:
         self._cost, self._momentum = cost, momentum
         self._rate = 0.0
         self._last: tuple[Floats, Floats] | None = None
@@ -113,7 +113,7 @@ class FromGradients:
 
     reason = "rates from changes of the gradient: there is no value to search along"
 
-    def __init__(self, cost: Slopes, momentum: float) -> None:
+    def __init__(self, cost: Differentiable, momentum: float) -> None:
         self._cost, self._shrink = cost, 1.0 - momentum
         self._rate = 0.0
         self._growth = 1.0

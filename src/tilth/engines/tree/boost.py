@@ -257,7 +257,7 @@ class _Maker:
         self.newton = rules.method == "newton" and sample.loss.curved
         shape = (rows or sample.n_rows, self.k)
         self.gradient = np.empty(shape, order="F")
-        constant = not self.newton or sample.loss.flat
+        constant = not self.newton or sample.loss.unit_hessian
         self.hessian = None if constant else np.empty(shape, order="F")
 
     def differentiate(self, eta: Floats) -> None:
@@ -414,7 +414,7 @@ class _LearnerMaker(_Maker):
                 f"Boosting: {type(learner).__name__} takes no sample_weight, which {why} need; use another "
                 "base_learner, or method='gradient' without weights."
             )
-        auto = "none" if self.newton and not sample.loss.flat else "stage"
+        auto = "none" if self.newton and not sample.loss.unit_hessian else "stage"
         self.search = auto if rules.line_search in ("auto", "leaf") else rules.line_search
         self.learners: list[Any] = []
         self.steps: list[float] = []

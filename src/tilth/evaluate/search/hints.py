@@ -68,7 +68,7 @@ FOREIGN: dict[str, tuple[str, ...]] = {
 
 #: +1: a larger value makes a simpler model; -1: a smaller one. Others say nothing about simplicity.
 SIMPLER: dict[str, int] = {
-    "C": -1, "alpha": 1, "strength": 1, "ccp_alpha": 1, "confidence": -1, "degree": -1, "gamma": -1,
+    "C": -1, "alpha": 1, "ccp_alpha": 1, "confidence": -1, "degree": -1, "gamma": -1,
     "l1_regularization": 1, "l2_regularization": 1, "max_depth": -1, "max_features": -1, "max_iter": -1,
     "max_leaf_nodes": -1, "min_bucket": 1, "min_samples_leaf": 1, "min_samples_split": 1, "min_split_loss": 1,
     "n_bins": -1, "n_estimators": -1, "n_neighbors": 1, "var_smoothing": 1,

@@ -75,7 +75,7 @@ class BayesianRidge(LinearRegressorModel):
     def _penalty(self, total: float) -> Penalty:
         """Ridge with lambda = a s^2, once both are known."""
         precision = getattr(self, "lambda_", 1.0) if self.precision is None else self.precision
-        return L2(strength=precision * (self.noise_ if self.noise is None else self.noise) / total)
+        return L2(alpha=precision * (self.noise_ if self.noise is None else self.noise) / total)
 
     @property
     def noise_(self) -> float:

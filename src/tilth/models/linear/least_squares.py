@@ -93,7 +93,7 @@ class LeastSquares(LinearRegressorModel):
         """Weights from the cross products alone."""
         equations = self._own(statistic)
         penalty = self._penalty(equations.gram.weight)
-        found = equations.solve(penalty.strength, self.fit_intercept)
+        found = equations.solve(penalty.alpha, self.fit_intercept)
         self.centre_ = equations.centre
         solution = solution_of(found, equations, penalty, self.fit_intercept, CHOLESKY)
         self._finish(solution)
@@ -108,7 +108,7 @@ class LeastSquares(LinearRegressorModel):
             )
         equations = self._own(self.statistic_)
         total = equations.gram.weight
-        return effective_parameters(equations, self._penalty(total).strength * total, self.fit_intercept)
+        return effective_parameters(equations, self._penalty(total).alpha * total, self.fit_intercept)
 
     def _all_terms(self) -> Terms:
         """The terms with every level of a column."""

@@ -55,7 +55,7 @@ class LinearRegressor(LinearRegressorModel):
         "squared_error", options=tuple(NUMBER_LOSSES), also=(Loss,), doc="Cost of a wrong number: a word or a loss."
     )
     penalty: Any = param("none", options=PENALTIES, also=(Penalty,), doc="Cost of weights: a word or a penalty.")
-    strength: float = param(1.0, low=0, scale="log", tune=(1e-4, 1e2), doc="lambda of a penalty given by a word.")
+    alpha: float = param(1.0, low=0, scale="log", tune=(1e-4, 1e2), doc="lambda of a penalty given by a word.")
 
     def _loss(self) -> Loss:
         loss: Loss = named_part(self.loss, Loss, dict(NUMBER_LOSSES), "loss", type(self).__name__)
@@ -67,7 +67,7 @@ class LinearRegressor(LinearRegressorModel):
         return loss
 
     def _penalty(self, total: float) -> Penalty:
-        return penalty_by_word(self.penalty, self.strength)
+        return penalty_by_word(self.penalty, self.alpha)
 
     def _cost_text(self) -> str:
         return _cost_text(self.loss, self.penalty)
@@ -89,7 +89,7 @@ class LinearClassifier(LinearProbabilityModel):
 
     A loss of two classes serves more of them one against all; "log_loss" is the softmax cross-entropy there.
 
-    >>> model = LinearClassifier(loss="probit", penalty="l2", strength=0.1)
+    >>> model = LinearClassifier(loss="probit", penalty="l2", alpha=0.1)
     >>> model.fit([[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"]).predict([[2.2]])
     array(['yes'], dtype='<U3')
     """
@@ -102,13 +102,13 @@ class LinearClassifier(LinearProbabilityModel):
         SOURCES,
     )
     contest = "the general form of the linear models of the contest"
-    check_with: ClassVar[tuple[dict[str, Any], ...]] = ({"penalty": "l2", "strength": 0.01},)
+    check_with: ClassVar[tuple[dict[str, Any], ...]] = ({"penalty": "l2", "alpha": 0.01},)
 
     loss: Any = param(
         "log_loss", options=tuple(CLASS_LOSSES), also=(Loss,), doc="Cost of a wrong score: a word or a loss of classes."
     )
     penalty: Any = param("none", options=PENALTIES, also=(Penalty,), doc="Cost of weights: a word or a penalty.")
-    strength: float = param(1.0, low=0, scale="log", tune=(1e-4, 1e2), doc="lambda of a penalty given by a word.")
+    alpha: float = param(1.0, low=0, scale="log", tune=(1e-4, 1e2), doc="lambda of a penalty given by a word.")
 
     def _loss(self) -> Loss:
         k, owner = len(self.classes_), type(self).__name__
@@ -127,7 +127,7 @@ class LinearClassifier(LinearProbabilityModel):
         return loss
 
     def _penalty(self, total: float) -> Penalty:
-        return penalty_by_word(self.penalty, self.strength)
+        return penalty_by_word(self.penalty, self.alpha)
 
     def _border(self) -> float:
         return super()._border() if _is_probability(self._loss()) else 0.0
@@ -159,7 +159,7 @@ def Linear(*, loss: Any = "squared_error", **settings: Any) -> LinearRegressor |
 
     >>> from tilth import Huber, L1, Logistic
     >>> Linear(loss=Huber(), penalty=L1(0.1))
-    LinearRegressor(loss=Huber(delta=None), penalty=L1(strength=0.1))
+    LinearRegressor(loss=Huber(delta=None), penalty=L1(alpha=0.1))
     >>> Linear(loss=Logistic())
     LinearClassifier(loss=Logistic())
     """

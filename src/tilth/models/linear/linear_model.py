@@ -96,7 +96,9 @@ class LinearModel(Inferential):
         """Minimise the cost over all rows."""
         self.terms_ = self._terms(table, weight)
         problem = self._problem(table, target, weight)
-        self.centre_ = problem.design.back(np.ones(problem.design.n_rows) if weight is None else weight) / problem.total
+        self.centre_ = (
+            problem.design.rmatvec(np.ones(problem.design.n_rows) if weight is None else weight) / problem.total
+        )
         solution = self._without_end(problem, self._solve(problem))
         self._finish(solution)
         self._take_evidence(problem, solution)
@@ -159,7 +161,7 @@ class LinearModel(Inferential):
     def scores(self, rows: Any) -> Floats:
         """w.x + b of typed rows, [n] or [n, k]."""
         weights = self._weights()
-        return np.asarray(self.terms_.design(rows).times(weights.coef) + weights.intercept)
+        return np.asarray(self.terms_.design(rows).matvec(weights.coef) + weights.intercept)
 
     # --------------------------------------------------------------------------------------------------- speaking
 
@@ -234,15 +236,15 @@ def named_part(given: Any, kind: type, named: dict[str, Callable[[], Any]], what
 PENALTIES = ("l2", "l1", "elasticnet", "none", None)
 
 
-def penalty_by_word(given: Any, strength: float, l1_ratio: float = 0.5) -> Penalty:
+def penalty_by_word(given: Any, alpha: float, l1_ratio: float = 0.5) -> Penalty:
     """A penalty by its word and strength; a part is taken as it is."""
     if isinstance(given, Penalty):
         return given
     if given in ("none", None):
         return NoPenalty()
     if given == "elasticnet":
-        return ElasticNet.priced(strength, ratio=l1_ratio)
-    return (L2 if given == "l2" else L1).priced(strength)
+        return ElasticNet.priced(alpha, ratio=l1_ratio)
+    return (L2 if given == "l2" else L1).priced(alpha)
 
 
 @declared

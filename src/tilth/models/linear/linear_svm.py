@@ -109,7 +109,7 @@ class LinearSVC(MarginClassifier):
         return WestonWatkins(k=k) if self.multi_class == "weston_watkins" else CrammerSinger(k=k)
 
     def _penalty(self, total: float) -> Penalty:
-        return _PENALTIES[self.penalty](strength=1.0 / (total if np.isinf(self.C) else self.C * total))
+        return _PENALTIES[self.penalty](alpha=1.0 / (total if np.isinf(self.C) else self.C * total))
 
     def learn(self, table: Any, target: Any, weight: Floats | None) -> None:
         """Minimise; refuse combinations that mean nothing."""
@@ -192,7 +192,7 @@ class LinearSVR(LinearRegressorModel):
         return kind(epsilon=self.epsilon)
 
     def _penalty(self, total: float) -> Penalty:
-        return L2(strength=1.0 / (self.C * total))
+        return L2(alpha=1.0 / (self.C * total))
 
     def _cost_text(self) -> str:
         return f"C x {self.loss} [loss] beyond {self.epsilon:g} [epsilon], C = {self.C:g} [C], + l2 penalty"

@@ -109,10 +109,10 @@ class LogLinear(Probabilistic):
         if not self.features_:
             raise ValueError("LogLinear: features gave no feature for any row and class.")
         total = float(len(target) if weight is None else weight.sum())
-        strength = np.full(len(self.features_), self.alpha / total)
+        alpha = np.full(len(self.features_), self.alpha / total)
         if self.features is None:
-            strength[len(self.terms_.names) :: len(self.terms_.names) + 1] = 0.0
-        problem = LogLinearProblem(phi, target, k, strength, weight)
+            alpha[len(self.terms_.names) :: len(self.terms_.names) + 1] = 0.0
+        problem = LogLinearProblem(phi, target, k, alpha, weight)
         weights, outcome = fit_log_linear(problem, None, self.tol, self.max_iter)
         if self.features is None:  # a constant added to the ones of all classes changes nothing: their mean is 0
             ones = weights.reshape(k, -1)[:, -1]

@@ -115,7 +115,7 @@ class RankingSVM(LinearRegressorModel):
         return PairHinge()
 
     def _penalty(self, total: float) -> Penalty:
-        return L2(strength=1.0 / (self.C * total))
+        return L2(alpha=1.0 / (self.C * total))
 
     def _problem(self, table: Any, target: Any, weight: Floats | None) -> Problem:
         total = float(len(target) if weight is None else weight.sum())

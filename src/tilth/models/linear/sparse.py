@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tilth.base import Assumption, Candidate, Card, Complexity, Section, Traits, WeightLaw
 from tilth.engines.linear.design import Terms
-from tilth.engines.linear.path import Path, path, strengths_of
+from tilth.engines.linear.path import Path, alphas_of, path
 from tilth.engines.linear.problem import Problem, Solution
 from tilth.engines.linear.prox_newton import last_gap
 from tilth.engines.linear.subset import MOST_COLUMNS, best_subsets, refit
@@ -134,7 +134,7 @@ class Lasso(PeerParameters):
         return L1.priced(self.alpha)
 
     def _family_of_penalties(self) -> Penalty:
-        return L1(strength=1.0)
+        return L1(alpha=1.0)
 
     def _cost_text(self) -> str:
         return f"half the mean squared error + {self.alpha:g} sum |w| [alpha]"
@@ -175,7 +175,7 @@ class ElasticNet(PeerParameters):
         return parts.ElasticNet.priced(self.alpha, ratio=self.l1_ratio)
 
     def _family_of_penalties(self) -> Penalty:
-        return parts.ElasticNet(strength=1.0, ratio=self.l1_ratio)
+        return parts.ElasticNet(alpha=1.0, ratio=self.l1_ratio)
 
     def _cost_text(self) -> str:
         both = f"{self.l1_ratio:g} sum |w| + {1 - self.l1_ratio:g} |w|^2 / 2"
@@ -217,7 +217,7 @@ class CrossValidatedModel(PeerParameters):
         return [1.0]
 
     def _with_ratio(self, ratio: float) -> Penalty:
-        return L1(strength=1.0)
+        return L1(alpha=1.0)
 
     def _family_of_penalties(self) -> Penalty:
         return self._with_ratio(self._ratios()[0])
@@ -228,7 +228,7 @@ class CrossValidatedModel(PeerParameters):
         best: tuple[float, int, float, Floats, Floats] | None = None
         for ratio in self._ratios():
             asked = problem.with_penalty(self._with_ratio(ratio))
-            alphas = strengths_of(asked, self.alphas, self.eps)
+            alphas = alphas_of(asked, self.alphas, self.eps)
             errors = np.column_stack([_errors(asked, train, test, alphas, self) for train, test in folds])
             place = _chosen(errors, self.rule)
             least = float(errors.mean(axis=1).min())
@@ -287,7 +287,7 @@ def _errors(problem: Problem, train: Any, test: Any, alphas: Floats, model: Cros
         if not outcome.converged:
             outcome.warn(f"{type(model).__name__} (a fold)")
             break
-    answers = problem.design.take(test).times(np.ascontiguousarray(found.coef.T)) + found.intercept
+    answers = problem.design.take(test).matvec(np.ascontiguousarray(found.coef.T)) + found.intercept
     return np.asarray(
         np.average((problem.y[test, None] - answers) ** 2, axis=0, weights=None if weight is None else weight[test])
     )
@@ -358,7 +358,7 @@ class ElasticNetCV(CrossValidatedModel):
         return ratios
 
     def _with_ratio(self, ratio: float) -> Penalty:
-        return parts.ElasticNet(strength=1.0, ratio=ratio)
+        return parts.ElasticNet(alpha=1.0, ratio=ratio)
 
 
 # --------------------------------------------------------------------------------------------------------- best subset
@@ -419,7 +419,7 @@ class BestSubset(SparseRegressorModel):
         return terms
 
     def _penalty(self, total: float) -> Penalty:
-        return L0(strength=0.0)
+        return L0(alpha=0.0)
 
     def _solve(self, problem: Problem) -> Solution:
         n, p = problem.design.n_rows, problem.design.n_cols
