@@ -55,11 +55,11 @@ def contract():
             yield pytest.param(estimator, check, id=f"{cls.__name__}-{getattr(check, 'func', check).__name__}")
 
 
-def test_there_are_four_of_at_most_forty_lines_with_twelve_to_twenty_checks():
+def test_there_are_four_of_at_most_forty_lines_with_at_least_twelve_checks():
     kinds = (Probabilistic, Clusterer, Transformer, Detector)
     assert [issubclass(cls, kind) for cls, kind in zip(CLASSES, kinds, strict=True)] == [True] * 4
     assert max(len(code.strip().splitlines()) for code in CODE) <= 40
-    assert all(12 <= len(list(yield_checks(cls()))) <= 20 for cls in CLASSES)
+    assert all(len(list(yield_checks(cls()))) >= 12 for cls in CLASSES)
     assert all(not cls.excused and cls.weight_law == "repeat" for cls in CLASSES)
 
 

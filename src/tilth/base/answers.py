@@ -97,8 +97,10 @@ def answers(model: Any, X: Any, need: Collection[Need] | None = None, *, level: 
     if type(model) is Pipeline and not isinstance(model.steps[-1][1], str | None):
         rows = X if len(model.steps) == 1 else model[:-1].transform(X)
         return answers(model.steps[-1][1], rows, wanted, level=level)
-    ours = isinstance(model, Estimator)
-    parts = model.outputs(X, wanted, level) if ours else {n: _foreign(model, X, n) for n in wanted}
+    public = [n for n in wanted if not isinstance(model, Estimator) or _overridden(type(model), n)]
+    parts = {n: _foreign(model, X, n) for n in public}
+    if len(public) < len(wanted):
+        parts |= model.outputs(X, [n for n in wanted if n not in public], level)
     return Outputs(**cast(dict[str, Any], parts), classes=getattr(model, "classes_", None))
 
 
@@ -112,6 +114,12 @@ _METHODS: dict[Need, tuple[str, ...]] = {
     "prediction": ("predict",), "probabilities": ("predict_proba",), "scores": ("decision_function", "score_samples"),
     "transformed": ("transform",),
 }  # fmt: skip
+
+
+def _overridden(cls: type, need: Need) -> bool:
+    """Whether a class that somebody derived from ours has a method of its own for this need."""
+    own = [vars(c) for c in cls.__mro__ if not c.__module__.startswith(("tilth.", "sklearn.", "builtins"))]
+    return any(method in names for names in own for method in _METHODS.get(need, ()))
 
 
 def _foreign(model: Any, X: Any, need: Need) -> Any:

@@ -52,7 +52,7 @@ def check_state(model: Estimator) -> None:
     >>> check_state(model)
     Traceback (most recent call last):
         ...
-    ValueError: ZeroRRegressor: mean_ should be float[]; it is str 'ten'.
+    ValueError: ZeroRRegressor: mean_ should be float[...]; it is str 'ten'.
     """
     if not any(hasattr(model, name) for name in fitted_names(type(model))):
         return
