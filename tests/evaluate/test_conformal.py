@@ -21,12 +21,12 @@ def test_intervals_of_least_squares_are_judged():
     expected = wilson(int(found.covered[0]), 300)
     frame = found.frame()
     assert (frame["low"][0], frame["high"][0]) == pytest.approx((expected.low, expected.high))
-    assert "is kept" in found.verdict()
+    assert "is reached" in found.verdict()
     assert set(frame["part"]) == {"all", "side"}
     narrow = coverage(y[300:], ends["prediction"] - 0.5, ends["prediction"] + 0.5, level=0.9)
-    assert "NOT kept" in narrow.verdict()
+    assert "is not reached" in narrow.verdict()
     wide = coverage(y[300:], ends["prediction"] - 50, ends["prediction"] + 50, level=0.9)
-    assert "more than kept" in wide.verdict()
+    assert "is exceeded" in wide.verdict()
 
 
 def test_sets_are_judged_as_the_model_judges_them():

@@ -44,7 +44,7 @@ def test_what_a_function_cannot_use_is_refused_not_ignored(iris):
         search(NaiveBayes(), iris, "species", folds=3)
     with pytest.raises(ValueError, match="search does not use folds; the protocol has folds=3"):
         search(NaiveBayes(), iris, "species", protocol=Protocol(folds=3))
-    with pytest.raises(ValueError, match="fairness has no use for test_size"):
+    with pytest.raises(ValueError, match="fairness does not use test_size"):
         fairness(NaiveBayes(), iris, "species", sensitive="species", protocol=Protocol(test_size=0.5))
     with pytest.raises(TypeError, match="protocol must be a Protocol"):
         evaluate(NaiveBayes(), iris, "species", protocol={"folds": 3})

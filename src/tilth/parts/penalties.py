@@ -36,7 +36,7 @@ class Penalty(Part):
 
     alpha: float = param(
         1.0, low=0, scale="log", tune=(1e-4, 1e2), positional=True,
-        doc="lambda: how much the penalty counts beside the mean loss.",
+        doc="lambda: weight of the penalty relative to the mean loss.",
     )  # fmt: skip
 
     @classmethod

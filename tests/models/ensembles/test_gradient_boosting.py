@@ -255,7 +255,7 @@ def test_early_stopping_keeps_the_best_round():
     assert len(given.losses_) == given.n_iter_ + 10
     assert log_loss(yt, given.predict_proba(Xt)) < log_loss(yt, whole.predict_proba(Xt))
     np.testing.assert_allclose(given.losses_[given.best_round_ - 1, 1], log_loss(yt, given.predict_proba(Xt)))
-    assert any(section.title == "Course of the loss" for section in given.sections())
+    assert any(section.title == "Loss by round" for section in given.sections())
     split = Classifier(**settings, validation_fraction=0.25).fit(X, flipped)
     assert 0 < split.n_iter_ < 300
     again = Classifier(**settings, validation_fraction=0.25).fit(X, flipped)
@@ -280,7 +280,7 @@ def test_refit_learns_the_rounds_it_found_from_all_rows(maker):
     whole = maker(**{**settings, "n_estimators": stopped.n_iter_}).fit(X, y)
     assert np.array_equal(again.predict(X), whole.predict(X))
     assert not np.array_equal(again.trees_.value, stopped.trees_.value)
-    assert "learned again from all rows" in again.sections()[-1].text
+    assert "fitted again on all rows" in again.sections()[-1].text
     given = maker(**settings, early_stopping=True, refit=True).fit(X[:300], y[:300], eval_set=(X[300:], y[300:]))
     kept = maker(**settings, early_stopping=True).fit(X[:300], y[:300], eval_set=(X[300:], y[300:]))
     assert np.array_equal(given.predict(X), kept.predict(X))  # rows of others are not learned from

@@ -47,7 +47,7 @@ class IsolationForest(TreeModel, Detector):
                 "A dense group of anomalies hides itself in a large sample; max_samples keeps samples small.",
             ),
             Assumption(
-                "Cuts along single columns tell anomalies apart.",
+                "Cuts along single columns separate anomalies.",
                 "A row that is odd only in combination is isolated late; give the combination as a column.",
             ),
         ),
@@ -63,7 +63,7 @@ class IsolationForest(TreeModel, Detector):
     max_samples: Any = param(
         "auto", options=("auto",), also=(int, float), doc="Rows per tree: a number, a share, or auto for 256 at most."
     )
-    max_features: Any = param(1.0, doc="Columns that one tree may ask: a number (int) or a share (float).")
+    max_features: Any = param(1.0, doc="Columns that one tree may use: a number (int) or a share (float).")
     max_depth: int | None = param(
         None, low=1, high=1000, doc="Depth at which growth ends; None is ceil(log2 of the rows per tree)."
     )

@@ -190,7 +190,7 @@ class BernoulliNB(CountNB):
         Complexity("O(non-zeros), one pass", "O(non-zeros of the row x k)", "O(k p)"),
         ("McCallum and Nigam 1998",),
     )
-    contest = "for words that are there or not"
+    contest = "for the presence of words"
     binarize: float | None = param(
         0.0,
         also=(type(None),),

@@ -50,12 +50,14 @@ class CalibratedClassifier(AroundClassifier):
     """
 
     card: ClassVar[Card] = Card(
-        "Any classifier, with its scores turned into probabilities that come true.",
+        "Any classifier, with its scores turned into calibrated probabilities.",
         Traits("classification", parametric=False, probabilistic=True),
         (
-            Assumption("New rows come from the same source as the training rows.", "Promises come true less often."),
             Assumption(
-                "Rows are many enough for the map: about 50 of each class, 500 for isotonic.",
+                "New rows come from the same source as the training rows.", "The probabilities or intervals are off."
+            ),
+            Assumption(
+                "There are enough rows for the calibration map: about 50 of each class, 500 for isotonic.",
                 "The map is noise; 'auto' then keeps the simplest.",
                 "comparison",
             ),

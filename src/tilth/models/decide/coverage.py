@@ -99,15 +99,15 @@ class Coverage(Result):
         if self.calibration_rows is not None:
             told += f"; {self.calibration_rows} calibration rows"
         if not self.kept:
-            return f"The promise of {self.level:.0%} is NOT kept: {told}."
+            return f"The stated coverage of {self.level:.0%} is not reached: {told}."
         more = self._tails()[1] < (1 - CONFIDENCE) / 2
-        return f"The promise of {self.level:.0%} is {'more than ' if more else ''}kept: {told}."
+        return f"The stated coverage of {self.level:.0%} is {'exceeded' if more else 'reached'}: {told}."
 
     @property
     def advice(self) -> str:
         """What to do about it."""
         if not self.kept:
-            return "These rows differ from the calibration rows; calibrate anew on rows like these."
+            return "These rows differ from the calibration rows; calibrate again on rows like these."
         _, high = wilson_bounds(self.covered, self.n, CONFIDENCE)
         weak = [
             f"{part} {value}"
@@ -115,7 +115,7 @@ class Coverage(Result):
             if end < self.level and part != self.size_name
         ]
         if weak:
-            return f"Covered less than promised where: {', '.join(weak[:4])}. Set by= to calibrate them apart."
+            return f"Coverage is too low where: {', '.join(weak[:4])}. Set by= to calibrate these groups separately."
         return ""
 
     def frame(self) -> pd.DataFrame:

@@ -71,7 +71,7 @@ class ThresholdClassifier(AroundClassifier):
         Complexity("(folds + 1) fits", "one answer of the model inside", "that of the model inside"),
         ("Elkan 2001, The foundations of cost-sensitive learning",),
     )
-    contest = "put around the chosen model where costs are given"
+    contest = "wraps the chosen model where costs are given"
     learned: ClassVar[dict[str, str]] = {
         "estimator_": "any",
         "threshold_": "float[]?",

@@ -26,7 +26,7 @@ class Around(OverModels):
     weight_law: ClassVar[WeightLaw] = "importance"
     #: The estimator that None stands for.
     usual: ClassVar[str] = "LogisticRegression"
-    contest = "put around a model"
+    contest = "a wrapper for other models"
 
     estimator: Any = param(
         None, doc="The model inside: any of tilth or scikit-learn, or a pipeline; None takes a linear model."
@@ -67,7 +67,7 @@ class AroundClassifier(Around, Probabilistic):
                 return need == "probabilities"
         raise TypeError(
             f"{type(self).__name__} needs a model with predict_proba or decision_function; "
-            f"{type(inner.estimator).__name__} has neither. Choose one that says how sure it is."
+            f"{type(inner.estimator).__name__} has neither. Choose one that gives a confidence."
         )
 
     def _out_of_fold(self, inner: Inner, seed: int) -> tuple[Floats, NDArray[np.int64]]:

@@ -56,7 +56,7 @@ Floats = NDArray[np.float64]
 ASSUMPTIONS = (
     Assumption(
         "A weak learner is better than chance under any weights of the rows.",
-        "Where it is not, boosting stops; stopped_ says so.",
+        "Boosting stops early; see stopped_.",
         "rounds",
     ),
     Assumption(

@@ -39,7 +39,7 @@ MIN_CURVATURE = 1e-3
 ASSUMPTIONS = (
     Assumption(
         "The answer is a sum of many small corrections, each constant in boxes parallel to the axes.",
-        "Beyond the range of the training rows the answer stays what it is at the border.",
+        "Beyond the range of the training rows the answer is constant.",
         "check",
     ),
     Assumption(
@@ -82,17 +82,17 @@ class Boosted(TreeModel, Predictor):
         20, low=1, doc="Rows that a leaf must hold, estimated from the hessians.", tune=(1, 200)
     )
     min_split_loss: float = param(
-        0.0, low=0, doc="Fall of the summed loss that a split must bring (gamma); see tilth.engines.tree.boost."
+        0.0, low=0, doc="Least reduction of the summed loss by a split (gamma); see tilth.engines.tree.boost."
     )
     l2_regularization: float = param(
         0.0, low=0, doc="lambda in a leaf's answer -G / (H + lambda).", scale="log", tune=(1e-3, 100)
     )
     l1_regularization: float = param(0.0, low=0, doc="How far |G| of a leaf is shrunk towards 0 first.")
-    max_bins: int = param(255, low=2, high=255, doc="Bins into which the numbers of a column are put.")
+    max_bins: int = param(255, low=2, high=255, doc="Bins for the values of a numeric column.")
     max_features: Any = param(
         None, doc="Columns tried at each split: a number, (a float) a share, 'sqrt', 'log2'; None: all."
     )
-    tree_features: float = param(1.0, low=0, low_open=True, high=1, doc="Share of the columns that each tree may ask.")
+    tree_features: float = param(1.0, low=0, low_open=True, high=1, doc="Share of the columns that each tree may use.")
     subsample: float = param(
         1.0, low=0, low_open=True, high=1, doc="Share of the rows that each round sees, drawn without replacement."
     )
@@ -101,7 +101,7 @@ class Boosted(TreeModel, Predictor):
         "a level with fewer rows in a node is not singled out there.",
     )  # fmt: skip
     min_level_rows: float = param(
-        100.0, low=0, doc="Rows between two cuts that are weighed when the levels of a nominal column stand in order."
+        100.0, low=0, doc="Rows between two cuts that are compared when the levels of a nominal column are in order."
     )
     level_l2: float = param(10.0, low=0, doc="Added to l2_regularization where a set of levels is split off.")
     max_levels: int | None = param(
@@ -124,14 +124,14 @@ class Boosted(TreeModel, Predictor):
         0.1, low=0, low_open=True, high=0.9, doc="Share of rows held out for early stopping when no eval_set is given."
     )
     n_iter_no_change: int = param(10, low=1, doc="Rounds without improvement after which to stop.")
-    tol: float = param(0.0, low=0, doc="Improvement of the held-out loss that counts.")
+    tol: float = param(0.0, low=0, doc="Smallest improvement of the held-out loss that counts.")
     refit: bool = param(
         False, options=(False, True),
-        doc="After early stopping, learn as many rounds again from all rows, those held out among them.",
+        doc="After early stopping, fit as many rounds again on all rows, including those held out.",
     )  # fmt: skip
     monotonic_cst: Any = param(None, doc="Directions (-1, 0, 1) by column: a dict of names, or one for each column.")
     interaction_cst: Any = param(
-        None, doc="Sets of columns (names or places) that may meet in a tree; or 'pairwise', 'no_interactions'."
+        None, doc="Sets of columns (names or positions) that may interact in a tree; or 'pairwise', 'no_interactions'."
     )
     warm_start: bool = param(False, options=(False, True), doc="Keep the rounds of the last fit and add the rest.")
     random_state: Any = seed_param("Seed of row and column sampling; None takes a new one each time.")
@@ -226,7 +226,7 @@ class Boosted(TreeModel, Predictor):
         if self.n_iter_ > self.n_estimators:
             raise ValueError(
                 f"{type(self).__name__}: warm_start adds rounds to the {self.n_iter_} there are, but n_estimators is "
-                f"{self.n_estimators}; raise it, or say warm_start=False."
+                f"{self.n_estimators}; raise it, or set warm_start=False."
             )
         return self._course()
 
@@ -315,7 +315,7 @@ class Boosted(TreeModel, Predictor):
         if not same or before.n_scores != sample.loss.n_scores:
             raise ValueError(
                 f"{type(self).__name__}: warm_start needs the columns, levels and classes of the last fit; these rows "
-                "have others. Say warm_start=False to begin anew."
+                "have others. Set warm_start=False to start again."
             )
 
     def _rules(self) -> Boosting:
@@ -417,10 +417,10 @@ class Boosted(TreeModel, Predictor):
 
             rounds = np.arange(1, len(self.losses_) + 1)
             frame = pd.DataFrame({"round": rounds, "training": self.losses_[:, 0], "held out": self.losses_[:, 1]})
-            text = f"The held-out loss was least after round {self.best_round_}; {self.n_iter_} rounds are in force."
+            text = f"The held-out loss was lowest after round {self.best_round_}; the model has {self.n_iter_} rounds."
             if self.early_stopping and self.refit:
-                text += " They were learned again from all rows, those held out among them."
-            pages.append(Section("Course of the loss", text, frame, figure=self.plot_curve))
+                text += " They were fitted again on all rows, including those held out."
+            pages.append(Section("Loss by round", text, frame, figure=self.plot_curve))
         return pages
 
     def validate_state(self) -> None:

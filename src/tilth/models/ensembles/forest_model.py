@@ -42,7 +42,7 @@ MOST_TREES = 1000
 ASSUMPTIONS = (
     Assumption(
         "The trees err in different ways, so that errors cancel in the average.",
-        "Trees that are alike average to one tree; strength_correlation() measures it.",
+        "Similar trees average to one tree; strength_correlation() measures it.",
         "strength_correlation",
     ),
     Assumption(
@@ -98,7 +98,7 @@ class ForestModel(TreeModel):
         tune=(0.1, 1.0),
     )
     max_features_per_tree: Any = param(
-        None, doc="Columns that a whole tree may ask: a share (float) or a number (int); None is all."
+        None, doc="Columns that a whole tree may use: a share (float) or a number (int); None is all."
     )
     max_leaf_nodes: int | None = param(None, low=2, doc="Leaves at most, the best splits first; None has no limit.")
     min_impurity_decrease: float = param(
@@ -107,7 +107,7 @@ class ForestModel(TreeModel):
     splitter: str = param(
         "best", options=("best", "random"), doc="The best threshold of each tried column, or one random threshold each."
     )
-    reuse_features: bool = param(True, options=(True, False), doc="Whether a column may be asked twice on one path.")
+    reuse_features: bool = param(True, options=(True, False), doc="Whether a column may be used twice on one path.")
     bootstrap: bool = param(
         True, options=(True, False), doc="Whether each tree sees a draw of the rows instead of all of them."
     )

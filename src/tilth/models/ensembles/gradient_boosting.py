@@ -79,7 +79,7 @@ class GradientBoostingClassifier(Boosted, Probabilistic):
 
     loss: Any = param(
         "log_loss", options=("log_loss", "exponential"), also=(Loss, Callable),  # type: ignore[arg-type]
-        doc="Cost of a wrong score: a word, a loss, or a function (y, score) -> (gradient, hessian) of class codes.",
+        doc="Loss of a score: a name, a loss, or a function (y, score) -> (gradient, hessian) of class codes.",
     )  # fmt: skip
     class_weight: Any = param(None, doc="Weight of each class: a dict of labels, or 'balanced'.")
 

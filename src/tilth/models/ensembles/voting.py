@@ -29,7 +29,7 @@ Member = tuple[str, Any]
 
 ASSUMPTIONS = (
     Assumption("Members err in different places.", "The vote is no better than its best member; compare it with them."),
-    Assumption("Every member is better than guessing.", "Poor members pull the answer down; give them less weight."),
+    Assumption("Every member is better than guessing.", "Poor members lower the score; give them less weight."),
 )
 COST = Complexity("the fits of all members", "the answers of all members", "that of all members")
 SOURCES = (
@@ -286,7 +286,7 @@ class VotingClassifier(Voting, Probabilistic):
         if mute:
             raise TypeError(
                 f"VotingClassifier: voting='soft' averages probabilities, and the member {mute[0]!r} gives none; wrap "
-                "it in a CalibratedClassifier, or say voting='hard'."
+                "it in a CalibratedClassifier, or use voting='hard'."
             )
         return members
 

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 ASSUMPTIONS = (
     Assumption("The logarithm of the mean is linear in the columns.", "Bends show in the residuals.", "residuals"),
-    Assumption("The variance follows the mean as the family says.", "Use robust standard errors.", "goodness"),
+    Assumption("The variance depends on the mean as in the family.", "Use robust standard errors.", "goodness"),
     Assumption("Rows are independent.", "Standard errors are too small; covariance='cluster' serves."),
 )
 COST = Complexity("O(n p^2) per Newton step", "O(p)", "O(p^2)")
@@ -127,7 +127,7 @@ class TweedieRegressor(GeneralisedLinearModel):
     """
 
     card: ClassVar[Card] = Card(
-        "Amounts, zeros among them, whose variance is a power of their mean.",
+        "Amounts, including zeros, whose variance is a power of their mean.",
         Traits("regression", linear=True),
         ASSUMPTIONS,
         COST,

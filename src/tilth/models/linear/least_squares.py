@@ -173,7 +173,7 @@ class Ridge(LeastSquares):
         scale="log",
         tune=(1e-3, 1e3),
         positional=True,
-        doc="Weight of the penalty |w|^2 beside the sum of squares.",
+        doc="Weight of the penalty |w|^2 relative to the sum of squares.",
     )
 
     def _penalty(self, total: float) -> Penalty:

@@ -25,8 +25,8 @@ FAR = 4.0
 MOST_CELLS = 2_000_000
 
 REASONS = (
-    "rows far on the right side pull the border although they are right (squared loss punishes a score above 1)",
-    "scores are no probabilities",
+    "rows far on the right side shift the boundary although they are right (squared loss punishes a score above 1)",
+    "scores are not probabilities",
     "scores leave the range from 0 to 1 (and from -1 to 1)",
     "coding more than two classes as numbers gives them an order they do not have, so each has a target of its own",
 )
@@ -64,7 +64,7 @@ class LeastSquaresClassifier(MarginClassifier):
     max_iter: Any = inert(None, "the minimum has a closed form")
 
     alpha: float = param(
-        0.0, low=0, scale="log", tune=(1e-3, 1e3), doc="Weight of the penalty |w|^2 beside the sum of squares."
+        0.0, low=0, scale="log", tune=(1e-3, 1e3), doc="Weight of the penalty |w|^2 relative to the sum of squares."
     )
 
     def _loss(self) -> Loss:

@@ -257,7 +257,7 @@ class LinearRegressorModel(LinearModel, Regressor):
     extrapolation: str = param(
         "far",
         options=("far", "warn", "refuse", "ignore"),
-        doc="Rows outside the training range of a column: warn when far outside, warn always, refuse, or say nothing.",
+        doc="Rows outside the training range of a column: warn when far outside, warn always, refuse, or ignore.",
     )
 
     def says(self) -> tuple[Need, ...]:

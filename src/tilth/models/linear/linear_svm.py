@@ -30,7 +30,7 @@ from tilth.parts.penalties import L0, L1, L2, Penalty
 Floats = NDArray[np.float64]
 
 COST = Complexity("O(n p) per pass, about 10 passes, and O(p^3)", "O(p k)", "O(n + p^2)")
-SCALES = Assumption("Columns have like scales.", "The penalty then hardly touches the weights of wide columns.")
+SCALES = Assumption("Columns have similar scales.", "The penalty then hardly touches the weights of wide columns.")
 _PENALTIES: dict[str, type[Penalty]] = {"l2": L2, "l1": L1, "l0": L0}
 
 
@@ -59,7 +59,10 @@ class LinearSVC(MarginClassifier):
     card: ClassVar[Card] = Card(
         "The plane that keeps the classes as far apart as it can.",
         Traits("classification", linear=True),
-        (SCALES, Assumption("A plane is a good border.", "Curved borders are missed; add features, or use a kernel.")),
+        (
+            SCALES,
+            Assumption("A plane is a good boundary.", "Curved boundaries are missed; add features, or use a kernel."),
+        ),
         COST,
         (
             "Cortes and Vapnik 1995, Support-vector networks",
@@ -86,10 +89,10 @@ class LinearSVC(MarginClassifier):
         low_open=True,
         scale="log",
         tune=(1e-3, 1e3),
-        doc="Weight of the rows beside the penalty; inf: hard margin.",
+        doc="Weight of the rows relative to the penalty; inf: hard margin.",
     )
     multi_class: str = param(
-        "ovr", options=("ovr", "weston_watkins", "crammer_singer"), doc="How more than two classes are told apart."
+        "ovr", options=("ovr", "weston_watkins", "crammer_singer"), doc="How more than two classes are handled."
     )
 
     def _one(self) -> Loss:
@@ -181,7 +184,7 @@ class LinearSVR(LinearRegressorModel):
         low_open=True,
         scale="log",
         tune=(1e-3, 1e3),
-        doc="Weight of the rows beside the penalty.",
+        doc="Weight of the rows relative to the penalty.",
     )
 
     def _loss(self) -> Loss:

@@ -37,7 +37,7 @@ class PricedByC(LinearProbabilityModel):
 
     penalty: Any = param("l2", options=PENALTIES, also=(Penalty,), doc="What large weights cost: a word or a penalty.")
     C: float = param(
-        1.0, low=0, low_open=True, scale="log", tune=(1e-3, 1e3), doc="Weight of the data beside the penalty."
+        1.0, low=0, low_open=True, scale="log", tune=(1e-3, 1e3), doc="Weight of the data relative to the penalty."
     )
     l1_ratio: float = param(0.5, low=0, high=1, doc="Share of L1 in 'elasticnet'.")
 

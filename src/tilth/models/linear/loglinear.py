@@ -47,7 +47,7 @@ class LogLinear(Probabilistic):
     card: ClassVar[Card] = Card(
         "Log-odds as a weighted sum of features of row and class together.",
         Traits("classification", linear=True, probabilistic=True),
-        (Assumption("Log-odds are linear in the features.", "What no feature tells is missed."),),
+        (Assumption("Log-odds are linear in the features.", "Anything no feature expresses is missed."),),
         Complexity("O(n k m) per step for m features, and n k calls of the functions", "O(k m)", "O(n k) features"),
         ("Berger, Della Pietra and Della Pietra 1996, A maximum entropy approach to natural language processing",),
     )

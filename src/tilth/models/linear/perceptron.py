@@ -58,7 +58,7 @@ class Perceptron(MarginClassifier):
         Complexity("O(n p) per epoch", "O(p k)", "O(p k)"),
         ("Rosenblatt 1958, The perceptron", "Novikoff 1962, On convergence proofs on perceptrons"),
     )
-    contest = "gives no probabilities and does not settle on classes that overlap"
+    contest = "gives no probabilities and does not converge on overlapping classes"
     fold: ClassVar[Any] = "online"
     weight_law: ClassVar[WeightLaw] = "importance"
     learned: ClassVar[dict[str, str]] = {
@@ -201,7 +201,7 @@ class Pocket(Perceptron):
     card: ClassVar[Card] = Card(
         "The best plane that a perceptron passed on its way.",
         Traits("classification", linear=True),
-        (Assumption("A plane is a good border.", "Curved borders are missed; add features."),),
+        (Assumption("A plane is a good boundary.", "Curved borders are missed; add features."),),
         Complexity("O(n p) per update", "O(p k)", "O(p k)"),
         ("Gallant 1990, Perceptron-based learning algorithms",),
     )

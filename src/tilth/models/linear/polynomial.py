@@ -58,7 +58,7 @@ class PolynomialRegression(LinearRegressorModel):
         "auto", options=("auto", "power", "orthogonal"), doc="auto: powers up to degree 3, then orthogonal."
     )
     alpha: float = param(
-        0.0, low=0, scale="log", tune=(1e-6, 1e2), doc="Weight of a penalty |w|^2 beside the sum of squares."
+        0.0, low=0, scale="log", tune=(1e-6, 1e2), doc="Weight of a penalty |w|^2 relative to the sum of squares."
     )
 
     def _terms(self, table: Any, weight: Floats | None) -> Terms:
@@ -102,7 +102,7 @@ class BasisRegression(LinearRegressorModel):
 
     basis: Any = param(None, doc="Formulas, such as ['x', 'x ** 2', 'log(x)']; None: every numeric column as it is.")
     alpha: float = param(
-        0.0, low=0, scale="log", tune=(1e-6, 1e2), doc="Weight of a penalty |w|^2 beside the sum of squares."
+        0.0, low=0, scale="log", tune=(1e-6, 1e2), doc="Weight of a penalty |w|^2 relative to the sum of squares."
     )
 
     def _terms(self, table: Any, weight: Floats | None) -> Terms:

@@ -162,5 +162,5 @@ def notice_scales(owner: str, names: Sequence[str], numbers: Floats) -> None:
         warn_model(
             "W210",
             f"{owner}: column {names[high]!r} spreads {ratio:.0e} times as far as {names[low]!r}, so the "
-            "penalty hardly touches the weight of the one and all but forbids the other; say scale='standard'.",
+            "penalty hardly affects the weight of the one and nearly forbids the other; use scale='standard'.",
         )

@@ -48,7 +48,7 @@ class RankingSVM(LinearRegressorModel):
         Traits("regression", linear=True),
         (
             Assumption("The order depends on one weighted sum.", "Preferences that turn with a column are missed."),
-            Assumption("Columns have like scales.", "The penalty hardly touches the weights of wide columns."),
+            Assumption("Columns have similar scales.", "The penalty hardly touches the weights of wide columns."),
         ),
         Complexity("O(pairs + n p) per pass", "O(p k)", "O(pairs)"),
         ("Herbrich, Graepel, Obermayer 2000", "Joachims 2002, Optimizing search engines using clickthrough data"),
@@ -69,7 +69,7 @@ class RankingSVM(LinearRegressorModel):
         low_open=True,
         scale="log",
         tune=(1e-3, 1e3),
-        doc="Weight of the pairs beside |w|^2 / 2.",
+        doc="Weight of the pairs relative to |w|^2 / 2.",
     )
 
     @property

@@ -48,7 +48,7 @@ class LeastAbsoluteDeviations(LinearRegressorModel):
     check_with: ClassVar[tuple[dict[str, Any], ...]] = ({"alpha": 0.01}, {})
 
     alpha: float = param(
-        0.0, low=0, scale="log", tune=(1e-4, 1e1), doc="Weight of a penalty sum |w| beside the mean error."
+        0.0, low=0, scale="log", tune=(1e-4, 1e1), doc="Weight of a penalty sum |w| relative to the mean error."
     )
 
     def _loss(self) -> Loss:
@@ -89,7 +89,7 @@ class QuantileRegressor(LinearRegressorModel):
 
     quantile: float = param(0.5, low=0, high=1, low_open=True, doc="Share of the rows below the line.")
     alpha: float = param(
-        1.0, low=0, scale="log", tune=(1e-4, 1e1), doc="Weight of the penalty sum |w| beside the mean loss."
+        1.0, low=0, scale="log", tune=(1e-4, 1e1), doc="Weight of the penalty sum |w| relative to the mean loss."
     )
 
     def _loss(self) -> Loss:

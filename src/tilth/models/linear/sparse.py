@@ -127,7 +127,7 @@ class Lasso(PeerParameters):
         scale="log",
         tune=(1e-4, 1e1),
         positional=True,
-        doc="Weight of sum |w| beside half the mean squared error.",
+        doc="Weight of sum |w| relative to half the mean squared error.",
     )
 
     def _penalty(self, total: float) -> Penalty:
@@ -152,7 +152,7 @@ class ElasticNet(PeerParameters):
     """
 
     card: ClassVar[Card] = Card(
-        "Least squares with few weights, shared by columns that say the same.",
+        "Least squares with few weights, shared among correlated columns.",
         Traits("regression", linear=True),
         ASSUMPTIONS,
         COST,
@@ -167,7 +167,7 @@ class ElasticNet(PeerParameters):
         scale="log",
         tune=(1e-4, 1e1),
         positional=True,
-        doc="Weight of the penalty beside half the mean squared error.",
+        doc="Weight of the penalty relative to half the mean squared error.",
     )
     l1_ratio: float = param(0.5, low=0, high=1, doc="Share of sum |w|; the rest is |w|^2 / 2.")
 

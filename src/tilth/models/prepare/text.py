@@ -59,7 +59,7 @@ class TextConverter(Converter):
         values = list(X) if one_column else _only_column(X, owner)
         gone = [v is None or v != v for v in values]
         if self.missing == "error" and any(gone):
-            raise ValueError(f"{owner}: {sum(gone)} texts are missing and missing='error' was said.")
+            raise ValueError(f"{owner}: {sum(gone)} texts are missing and missing='error'.")
         texts = ["" if g else v for v, g in zip(values, gone, strict=True)]
         strange = next((v for v in texts if not isinstance(v, str)), None)
         if strange is not None:
@@ -200,7 +200,7 @@ class WordVectors(TextConverter):
         "names_out_": "str[k]",
     }
     size: int = param(50, low=1, doc="k, the length of a vector.")
-    window: int = param(3, low=1, high=1000, doc="How far apart two words may stand to count as together.")
+    window: int = param(3, low=1, high=1000, doc="Largest distance between two words that still counts as together.")
     min_texts: int = param(1, low=1, doc="Words in fewer texts than this are left out.")
 
     @whole_or_nothing

@@ -41,7 +41,7 @@ class PCA(Transformer):
         "Orthogonal directions in which the rows vary most.",
         Traits("transformation", supervision="unsupervised"),
         (
-            Assumption("What varies most matters most.", "A small direction that tells classes apart is lost."),
+            Assumption("What varies most matters most.", "A small direction that separates classes is lost."),
             Assumption("Relations are linear.", "Curved shapes need more components than they have dimensions."),
             Assumption("Units are comparable.", "A column of large numbers is the first component; use scaled=True."),
         ),

@@ -55,7 +55,7 @@ class SelectByModel(ScoredSelector):
 
     threshold: Any = param("auto", doc="Least importance: 'auto', 'mean', 'median', 'nonzero', or a number.")
     max_columns: int | None = param(None, low=1, doc="Columns at most; None: no limit.")
-    compare: bool = param(True, options=(True, False), doc="Whether to score the kept columns beside all of them.")
+    compare: bool = param(True, options=(True, False), doc="Whether to score the kept columns against all of them.")
 
     def recipe(self) -> Recipe:
         """One fit, one threshold."""
@@ -181,7 +181,7 @@ def importance_of(model: Any, X: Any, names: list[str], owner: str) -> Floats:
         size = np.abs(np.asarray(importances, dtype=np.float64)).reshape(-1, len(names)).max(axis=0)
         return size * np.nanstd(np.asarray(X, dtype=np.float64), axis=0) if coef is not None else size
     raise TypeError(
-        f"{owner}: {type(model).__name__} tells no importance of its {len(names)} columns (coef_ or "
+        f"{owner}: {type(model).__name__} gives no importance for its {len(names)} columns (coef_ or "
         "feature_importances_); use a linear model or trees, or ForwardSelection, which takes any model."
     )
 

@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 @declared
 class DropCollinear(Selector):
-    """Drop one column of each pair that says the same, until no variance inflation is above the limit.
+    """Drop one column of each redundant pair, until no variance inflation is above the limit.
 
     VIF = 1 / (1 - R^2), R of a column on all the others: how much its weight's variance grows because others say the
     same (10: R^2 = 0.9). For columns of several levels the generalised form, per level. Again and again the column of
@@ -42,7 +42,7 @@ class DropCollinear(Selector):
     """
 
     card: ClassVar[Card] = Card(
-        "Drop one column of each pair that says the same, until no variance inflation is above the limit.",
+        "Drop one column of each redundant pair, until no variance inflation is above the limit.",
         Traits(concept="transformation", supervision="none"),
         complexity=Complexity("O(n p^2 + dropped x p^4)", "O(1)", "O(p^2)"),
         references=("Belsley, Kuh and Welsch 1980, Regression diagnostics", "Fox and Monette 1992"),

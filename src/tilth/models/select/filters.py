@@ -29,7 +29,7 @@ _EVERY_SIZE = 20
 
 @declared
 class SelectByRelevance(ScoredSelector):
-    """Keep the columns that tell most about the target, each by itself.
+    """Keep the columns most related to the target, each taken alone.
 
     ``k="cv"`` finds the number of columns by cross-validation of ``estimator``: every inner fold ranks the columns on
     its own training rows, so that no validation row takes part in its own selection. With ``relevance="cfs"`` sets are
@@ -45,7 +45,7 @@ class SelectByRelevance(ScoredSelector):
     """
 
     card: ClassVar[Card] = Card(
-        "Keep the columns that tell most about the target, each by itself.",
+        "Keep the columns most related to the target, each taken alone.",
         TRAITS,
         complexity=Complexity("O(n p); k='cv': + folds x sizes x cost of the model", "O(1)", "O(n p)"),
         references=("Guyon and Elisseeff 2003, An introduction to variable and feature selection", "Hall 1999 (CFS)"),
@@ -106,7 +106,7 @@ class SelectByRelevance(ScoredSelector):
             warn_model(
                 "W220",
                 f"{type(self).__name__}: no column has an adjusted p-value of {self.p_value:g} or less; "
-                f"{sample.table.names[ranking[0]]!r}, the most relevant, is kept so that a model can follow.",
+                f"{sample.table.names[ranking[0]]!r}, the most relevant, is kept so that a model can be fitted.",
             )
         kept = np.zeros(d, dtype=bool)
         kept[ranking[:size]] = True

@@ -129,7 +129,7 @@ class Stability(Result):
     @property
     def advice(self) -> str:
         """How to read the shares."""
-        return "Columns chosen in few resamples are no finding: another sample would have named others."
+        return "Columns chosen in few resamples are not reliable: another sample would have chosen others."
 
     def shown(self) -> pd.DataFrame:
         """The columns chosen most often."""

@@ -39,7 +39,7 @@ class SubsetSearch(ScoredSelector):
     rule: str = param(
         "best",
         options=("best", "one_se", "bound"),
-        doc="Best score; smallest set within a standard error of it; or stop when a step gains less than chance may.",
+        doc="Best score; smallest set within a standard error of it; or stop when a step gains no more than chance.",
     )
     risk: float = param(0.05, low=1e-12, high=0.5, doc="Chance that the bound of rule='bound' fails.")
     test_size: float = param(

@@ -88,7 +88,7 @@ class GeneralTree(SingleTree):
         doc="theta: a split must gain more than this within its node; None splits impure nodes even without any gain, "
         "which gets past XOR.",
     )
-    reuse_features: bool = param(True, doc="Whether a column may be asked again further down a path.")
+    reuse_features: bool = param(True, doc="Whether a column may be used again further down a path.")
     monotonic_cst: Any = param(
         None, doc="Directions {column: 1 or -1} in which the answer may only rise or fall; or a list, one per column."
     )
@@ -342,8 +342,8 @@ class DecisionStump(TreeClassifier):
         Complexity("O(n p)", "O(1)", "O(n p) bytes for bins"),
         ("Iba, Langley 1992, Induction of one-level decision trees",),
     )
-    contest = "One-R says as much"
-    modest: ClassVar[str] = "it asks a single question"
+    contest = "One-R does the same"
+    modest: ClassVar[str] = "it makes a single split"
 
     criterion: str = param(
         "gini",

@@ -41,7 +41,7 @@ class ID3(TreeClassifier):
         Complexity("O(n p depth)", "O(depth)", "O(n p) bytes + O(leaves)"),
         ("Quinlan 1986, Induction of decision trees",),
     )
-    contest = "C4.5 is what became of it"
+    contest = "C4.5 is its successor"
 
     max_depth: int | None = param(None, low=1, doc="Questions on the longest way.", tune=(1, 20))
     min_gain: float = param(0.0, low=0, doc="theta: a split must gain more bits than this.")

@@ -47,7 +47,7 @@ BIAS = (
     ),
     Assumption(
         "The rows at hand decide every question.",
-        "Other rows of the same kind may give another tree; stability(X, y) says how often.",
+        "Other rows of the same kind may give another tree; stability(X, y) measures how often.",
         "stability",
     ),
 )
