@@ -205,3 +205,14 @@ def test_a_terminal_gets_drawn_tables_without_markup_being_obeyed(sections):
     assert "[bold]x[/bold]" in text
     assert "[red]y[/red]" in text
     assert "Look again." in text
+
+
+def test_words_of_a_cell_are_not_cut():
+    cells = ["Self-emp-not-inc", "Least-squares classifier"]
+    frame = pd.DataFrame(
+        {"work": cells} | {f"column {j}": ["0.794 to 0.850 or so", "tie with the best"] for j in range(6)}
+    )
+    text = table_text(frame, 80)
+    assert "Self-emp-not-inc" in text
+    assert "Least-squares" in text
+    assert max(map(len, text.split("\n"))) <= 90

@@ -37,14 +37,14 @@ def doctor(as_json: bool, quiet: bool) -> Exit:
     Ends with code 1 if anything that should work does not. Takes a few seconds and needs no network.
     """
     say("tilth: checking the installation", quiet)
-    found = examine()
+    results = examine()
     if as_json:
-        print_json(found)
+        print_json(results)
     else:
         from tilth.report.render import show
 
-        show(_pages(found), sys.stdout)
-    return Exit.OK if found["sound"] else Exit.INTERNAL
+        show(_pages(results), sys.stdout)
+    return Exit.OK if results["sound"] else Exit.INTERNAL
 
 
 def examine() -> dict[str, Any]:
@@ -170,25 +170,25 @@ def _require(fine: bool, what: str) -> None:
         raise ArithmeticError(what)
 
 
-def _pages(found: dict[str, Any]) -> list[Section]:
+def _pages(results: dict[str, Any]) -> list[Section]:
     import pandas as pd
 
     from tilth.base.declare import Section
 
-    broken = [c["check"] for c in found["checks"] if not c["works"]]
-    said = f"Not sound: {', '.join(broken)}." if broken else "Everything works."
+    broken = [c["check"] for c in results["checks"] if not c["works"]]
+    verdict = f"Not sound: {', '.join(broken)}." if broken else "Everything works."
     cure = "Install again: pip install --force-reinstall tilth" if broken else ""
-    checks = pd.DataFrame(found["checks"])
+    checks = pd.DataFrame(results["checks"])
     versions = pd.DataFrame(
-        [(k, v or "not found") for k, v in found["versions"].items()], columns=["package", "version"]
+        [(k, v or "not found") for k, v in results["versions"].items()], columns=["package", "version"]
     )
     extras = pd.DataFrame([
         (extra, ", ".join(f"{n} {v}" for n, v in names.items() if v) or "",
          "" if all(names.values()) else f"pip install 'tilth[{extra}]'")
-        for extra, names in found["extras"].items()
+        for extra, names in results["extras"].items()
     ], columns=["extra", "installed", "to have it"])  # fmt: skip
-    machine = "\n".join(f"  {name:<10}  {value}" for name, value in found["machine"].items())
+    machine = "\n".join(f"  {name:<10}  {value}" for name, value in results["machine"].items())
     return [
-        Section("Doctor", said, checks, advice=cure), Section("Machine", machine), Section("Versions", frame=versions),
-        Section("Extras", frame=extras),
+        Section("Doctor", verdict, checks, advice=cure), Section("Machine", machine),
+        Section("Versions", frame=versions), Section("Extras", frame=extras),
     ]  # fmt: skip

@@ -55,17 +55,17 @@ class Experiments(Result):
         order = sorted(known, key=lambda n: _number(known[n].get("value")), reverse=_higher_is_better(metric))
         best, rest = order[0], order[1:]
         apart = [n for n in rest if _apart(known[n], known[best])]
-        said = f"{best} has the best {metric}: {_interval(known[best])}."
+        text = f"{best} has the best {metric}: {_interval(known[best])}."
         if apart:
-            said += f" The intervals of {', '.join(apart)} do not overlap with it."
+            text += f" The intervals of {', '.join(apart)} do not overlap with it."
         if len(apart) < len(rest):
             close = ", ".join(n for n in rest if n not in apart)
-            said += (
+            text += (
                 f" The interval of {close} overlaps with it, so neither is shown to be better; for a paired "
                 "comparison: "
                 "tilth compare A/model.tilth B/model.tilth --on NEW.csv."
             )
-        return said
+        return text
 
     def frame(self) -> pd.DataFrame:
         """One row per run."""
@@ -93,8 +93,11 @@ class Experiments(Result):
         short = table.drop(columns=[c for c in table if c in same])
         pages = [Section("Runs", self.verdict()), Section("Experiments", shared, short)]
         changes = [
-            {"place": place, **{n: told.get(place) for n, told in zip(self.runs, self._settings(), strict=True)}}
-            for place in dict.fromkeys(p for told in self._settings() for p in told)
+            {
+                "place": place,
+                **{n: settings.get(place) for n, settings in zip(self.runs, self._settings(), strict=True)},
+            }
+            for place in dict.fromkeys(p for settings in self._settings() for p in settings)
         ]
         changes = [row for row in changes if len({str(row[n]) for n in self.runs}) > 1]
         if changes:
@@ -107,7 +110,14 @@ class Experiments(Result):
         for run in self.runs.values():
             chosen = run.get("chosen") if isinstance(run.get("chosen"), dict) else {}
             parts = {"chosen": (chosen or {}).get("params"), "version": run.get("versions")}
-            out.append({f"{a} {k}": v for a, told in parts.items() if isinstance(told, dict) for k, v in told.items()})
+            out.append(
+                {
+                    f"{a} {k}": v
+                    for a, settings in parts.items()
+                    if isinstance(settings, dict)
+                    for k, v in settings.items()
+                }
+            )
         return out
 
     def to_dict(self) -> dict[str, Any]:
@@ -136,13 +146,13 @@ def _manifest(path: Path) -> dict[str, Any]:
     if file.stat().st_size > _MOST_BYTES:
         raise SourceError(f"{file} is too large to be the manifest of a run.")
     try:
-        told = json.loads(file.read_text("utf-8"))
+        manifest = json.loads(file.read_text("utf-8"))
     except (ValueError, RecursionError) as error:
         raise SourceError(f"{file} is not valid JSON ({error!s:.100}); the run may have been interrupted.") from None
-    if not isinstance(told, dict) or told.get("schema") != SCHEMA:
-        found = told.get("schema") if isinstance(told, dict) else None
-        raise SourceError(f"{file} is not the manifest of a run: its schema should be {SCHEMA}, found {found!r}.")
-    return told
+    if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
+        schema = manifest.get("schema") if isinstance(manifest, dict) else None
+        raise SourceError(f"{file} is not the manifest of a run: its schema should be {SCHEMA}, found {schema!r}.")
+    return manifest
 
 
 def _higher_is_better(name: str) -> bool:
@@ -163,7 +173,7 @@ def _number(value: Any) -> float:
     return float(value) if isinstance(value, (int, float)) else float("nan")
 
 
-def _interval(told: Any, sign: str = "") -> str:
-    if not isinstance(told, dict):
+def _interval(interval: Any, sign: str = "") -> str:
+    if not isinstance(interval, dict):
         return ""
-    return spanned(*(_number(told.get(k)) for k in ("value", "low", "high")), sign=sign)
+    return spanned(*(_number(interval.get(k)) for k in ("value", "low", "high")), sign=sign)

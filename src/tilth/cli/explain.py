@@ -73,9 +73,9 @@ def explain(
         pages += shown
     if overall:
         with shown_progress(quiet):
-            found = _importance(fitted, table, known, seed)
-        document["importance"] = found.to_dict()
-        pages += found.sections()
+            importance = _importance(fitted, table, known, seed)
+        document["importance"] = importance.to_dict()
+        pages += importance.sections()
     if as_json:
         print_json(document)
         return
@@ -99,21 +99,21 @@ def _rows(
     numbers = list(wanted) or list(range(1, min(_FIRST_ROWS, n) + 1))
     features = _features(table.frame, target)
     chosen = features.iloc[[r - 1 for r in numbers]].reset_index(drop=True)
-    made = explanation(model, chosen, features.head(_BACKGROUND))
+    explained = explanation(model, chosen, features.head(_BACKGROUND))
     answers = model.predict(chosen).tolist() if hasattr(model, "predict") else [None] * len(chosen)
-    told, pages = [], []
-    words = list(zip(*reasons(made), strict=True))
+    documents, pages = [], []
+    words = list(zip(*reasons(explained), strict=True))
     for i, (number, answer) in enumerate(zip(numbers, answers, strict=True)):
-        terms = made.frame(i)
-        told.append({
-            "row": number, "prediction": plain(answer), "scale": made.scale, "reasons": [w for w in words[i] if w],
+        terms = explained.frame(i)
+        documents.append({
+            "row": number, "prediction": plain(answer), "scale": explained.scale, "reasons": [w for w in words[i] if w],
             "terms": plain(terms.to_dict("records")),
         })  # fmt: skip
-        said = "; ".join(w for w in words[i] if w) or "no column changes it"
-        pages.append(Section(f"Row {number}: {answer}", f"{said}.", terms))
+        text = "; ".join(w for w in words[i] if w) or "no column changes it"
+        pages.append(Section(f"Row {number}: {answer}", f"{text}.", terms))
     if pages:
-        pages[0].text += f"\n\n{_SCALES[made.scale]}"
-    return told, pages
+        pages[0].text += f"\n\n{_SCALES[explained.scale]}"
+    return documents, pages
 
 
 _SCALES = {

@@ -26,35 +26,37 @@ def text_columns(model: Any) -> list[str]:
 def explanation(model: Any, rows: pd.DataFrame, background: pd.DataFrame | None = None) -> Explanation:
     """The model's own explanation where it has one, else sampled Shapley values against the background rows."""
     if hasattr(model, "explain"):
-        made: Explanation = model.explain(rows)
-        return made
+        own: Explanation = model.explain(rows)
+        return own
     from tilth.explain import explain_rows
 
     return explain_rows(model, rows, background=background)
 
 
-def reasons(made: Explanation, most: int = 3) -> list[list[str]]:
+def reasons(explained: Explanation, most: int = 3) -> list[list[str]]:
     """The strongest terms of each row in words, strongest first: as many lists as reasons, one entry for each row."""
     import numpy as np
 
-    n, k, width = made.values.shape
+    n, k, width = explained.values.shape
     if k == 1:
-        amounts = made.values[:, 0]
+        amounts = explained.values[:, 0]
         labels = [""] * n
     else:
-        order = np.argsort(-made.scores, axis=1, kind="stable")
+        order = np.argsort(-explained.scores, axis=1, kind="stable")
         rows = np.arange(n)
-        amounts = made.values[rows, order[:, 0]] - made.values[rows, order[:, 1]]
-        labels = [str(made.classes[c]) for c in order[:, 0]]
+        amounts = explained.values[rows, order[:, 0]] - explained.values[rows, order[:, 1]]
+        labels = [str(explained.classes[c]) for c in order[:, 0]]
     strongest = np.argsort(-np.abs(amounts), axis=1, kind="stable")[:, :most]
 
     def words(i: int, j: int) -> str:
         amount = amounts[i, j]
         if amount == 0:
             return ""
-        cell = f" = {made.cells[i][j]}" if made.cells and made.cells[i][j] else ""
+        cell = f" = {explained.cells[i][j]}" if explained.cells and explained.cells[i][j] else ""
         if k == 1:
-            return f"{made.columns[j]}{cell} {'raises' if amount > 0 else 'lowers'} the answer ({amount:+.3g})"
-        return f"{made.columns[j]}{cell} is evidence {'for' if amount > 0 else 'against'} {labels[i]} ({amount:+.3g})"
+            return f"{explained.columns[j]}{cell} {'raises' if amount > 0 else 'lowers'} the answer ({amount:+.3g})"
+        return (
+            f"{explained.columns[j]}{cell} is evidence {'for' if amount > 0 else 'against'} {labels[i]} ({amount:+.3g})"
+        )
 
     return [[words(i, int(strongest[i, place])) for i in range(n)] for place in range(min(most, width))]

@@ -49,8 +49,8 @@ class LazyGroup(click.Group):
         """The command of this name, imported now."""
         if cmd_name not in COMMANDS:
             return None
-        found: click.Command = getattr(importlib.import_module(f"tilth.cli.{COMMANDS[cmd_name][0]}"), cmd_name)
-        return found
+        command: click.Command = getattr(importlib.import_module(f"tilth.cli.{COMMANDS[cmd_name][0]}"), cmd_name)
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -95,8 +95,8 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    sys.exit(run_command(given))
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    sys.exit(run_command(words))
 
 
 def run_command(arguments: list[str]) -> int:
@@ -128,11 +128,11 @@ def _tell(error: Exception, debug: bool) -> Exit:
     """Say what went wrong on standard error, and choose the exit code."""
     if debug:
         traceback.print_exception(error)
-    code, said = _judged(error)
+    code, message = _judged(error)
     if code is Exit.INTERNAL:
-        said = f"a bug in tilth: {type(error).__name__}: {said}"
+        message = f"a bug in tilth: {type(error).__name__}: {message}"
         error.add_note("Run again with --debug and report what it prints.")
-    click.echo(f"tilth: {_clean(said)}", err=True)
+    click.echo(f"tilth: {_clean(message)}", err=True)
     for note in getattr(error, "__notes__", ()):
         click.echo(f"  {_clean(note)}", err=True)
     return code
@@ -147,19 +147,19 @@ def _clean(text: str) -> str:
 
 def _judged(error: Exception) -> tuple[Exit, str]:
     """Whose fault it is, and the sentence to say."""
-    said = str(error) or type(error).__name__
+    message = str(error) or type(error).__name__
     if isinstance(error, ModelFileError):
-        return Exit.MODEL_FILE, said
+        return Exit.MODEL_FILE, message
     if isinstance(error, MemoryError):
         return Exit.DATA, "Not enough memory. Use fewer rows or columns, or a smaller --chunk."
     if isinstance(error, OSError) and error.strerror:
         named = f": {error.filename}" if error.filename else ""
         return Exit.DATA, f"{error.strerror}{named}."
     if isinstance(error, (ValueError, KindError, OSError)):
-        return Exit.DATA, said
-    if isinstance(error, ImportError) and "pip install" in said:  # an extra that is not installed, and its cure
-        return Exit.USAGE, said
-    return Exit.INTERNAL, said
+        return Exit.DATA, message
+    if isinstance(error, ImportError) and "pip install" in message:  # an extra that is not installed, and its cure
+        return Exit.USAGE, message
+    return Exit.INTERNAL, message
 
 
 def _show_warning(
@@ -170,8 +170,8 @@ def _show_warning(
     file: Any = None,
     line: str | None = None,
 ) -> None:
-    said = str(message) if issubclass(category, TilthWarning) else f"{category.__name__}: {message}"
-    click.echo(f"tilth: {_clean(said)}", err=True)
+    text = str(message) if issubclass(category, TilthWarning) else f"{category.__name__}: {message}"
+    click.echo(f"tilth: {_clean(text)}", err=True)
 
 
 if __name__ == "__main__":

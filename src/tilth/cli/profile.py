@@ -39,25 +39,25 @@ def profile(
     source: str, target: str | None, kinds: tuple[str, ...], as_json: bool, fail_on: str | None, quiet: bool
 ) -> Exit:
     """Check a table: missing values, disguised missing values, outliers, duplicates, leaks."""
-    told: dict[str, Any] = parse_kinds(kinds)
+    stated: dict[str, Any] = parse_kinds(kinds)
     say(f"tilth: reading {source}", quiet)
     from tilth.lifecycle.source import require_column
 
     table = read_table(source, quiet)
     if table.card is not None:
         target = target or table.card.target
-        told = {**table.card.kinds, **told}
-    for name in [*([target] if target else []), *told]:
+        stated = {**table.card.kinds, **stated}
+    for name in [*([target] if target else []), *stated]:
         require_column([str(c) for c in table.frame.columns], name, "one asked for")
     from tilth.quality import profile as check  # after the table, so that a bad file is told at once
 
     with shown_progress(quiet):
-        found = check(table.frame, target, kinds=told or None)
+        report = check(table.frame, target, kinds=stated or None)
     if as_json:
-        print_json(found.to_dict())
+        print_json(report.to_dict())
     else:
         from tilth.report.render import show
 
-        show(found.sections(), sys.stdout)
-    failed = fail_on is not None and any(found.of(severity) for severity in FAIL_ON[fail_on])  # type: ignore[arg-type]
+        show(report.sections(), sys.stdout)
+    failed = fail_on is not None and any(report.of(severity) for severity in FAIL_ON[fail_on])  # type: ignore[arg-type]
     return Exit.FINDINGS if failed else Exit.OK

@@ -31,37 +31,37 @@ from tilth.cli.options import (
 EXAMPLE = "titanic"
 
 
-def _list(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+def _list(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
     """Names given several times, or several at once between commas."""
-    return tuple(name.strip() for text in given for name in text.split(",") if name.strip())
+    return tuple(name.strip() for text in texts for name in text.split(",") if name.strip())
 
 
-def _costs(_: click.Context, __: click.Parameter, given: str | None) -> dict[str, float] | None:
+def _costs(_: click.Context, __: click.Parameter, text: str | None) -> dict[str, float] | None:
     """``fp=1,fn=5`` as a dict."""
-    if given is None:
+    if text is None:
         return None
-    told = {}
-    for part in given.split(","):
+    costs = {}
+    for part in text.split(","):
         name, sign, value = part.partition("=")
         try:
-            told[name.strip()] = float(value)
+            costs[name.strip()] = float(value)
         except ValueError:
             sign = ""
         if not sign or name.strip() not in ("fp", "fn", "tp", "tn"):
             raise click.BadParameter(f"{part!r} is not a cost; write fp=1,fn=5 (also tp, tn).")
-    return told
+    return costs
 
 
-def _budget(_: click.Context, __: click.Parameter, given: str | None) -> str | None:
-    if given is None or given == "none":
+def _budget(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
+    if text is None or text == "none":
         return None
     from tilth.evaluate.search.budget import seconds_of
 
     try:
-        seconds_of(given)
+        seconds_of(text)
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
-    return given
+    return text
 
 
 @click.command(epilog=examples(
@@ -118,30 +118,30 @@ def run(
     Without SOURCE: the passengers of the Titanic. Ctrl-C keeps everything done so far and still writes the report.
     """
     begun = time.monotonic()
-    told = parse_kinds(kinds)
+    stated = parse_kinds(kinds)
     if resume is not None and "out" in _typed():
         raise click.UsageError("--resume continues in its own folder; drop --out.")
     if resume is not None and source is None:
-        source, target, told, wishes = _as_before(resume, target, told, wishes, _typed())
+        source, target, stated, wishes = _as_before(resume, target, stated, wishes, _typed())
     source = EXAMPLE if source is None else source
     say(f"tilth: reading {source}{_first_look(source)}", quiet)
     from tilth.lifecycle.run import run as run_stages
 
     with _stoppable():
-        found = run_stages(
-            source, target, kinds=told, out=out, resume=resume, progress=not quiet, started=begun, **wishes
+        result = run_stages(
+            source, target, kinds=stated, out=out, resume=resume, progress=not quiet, started=begun, **wishes
         )
     if as_json:
-        print_json(found.to_dict())
+        print_json(result.to_dict())
     else:
-        _tell(found)
-    if found.interrupted:
+        _tell(result)
+    if result.interrupted:
         return Exit.INTERRUPTED
-    if fail_on is not None and found.profile is not None:
+    if fail_on is not None and result.profile is not None:
         severities = ("serious",) if fail_on == "serious" else ("serious", "warning")
-        if any(found.profile.of(severity) for severity in severities):  # type: ignore[arg-type]
+        if any(result.profile.of(severity) for severity in severities):  # type: ignore[arg-type]
             return Exit.FINDINGS
-    if require_gain and not found.is_better:
+    if require_gain and not result.is_better:
         say("tilth: the model is not shown to be better than Zero-R", quiet)
         return Exit.NO_GAIN
     return Exit.OK
@@ -199,20 +199,22 @@ def _stoppable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _tell(found: Any) -> None:
+def _tell(result: Any) -> None:
     """The verdict, the leaderboard and where the files are."""
     from tilth.report.render import show
 
-    pages = found.sections()
+    pages = result.sections()
     board = [p for p in pages if p.title == "Leaderboard"]
     for page in board:
         page.parts, page.text, page.control = (), "", None
     show([pages[0], *board], sys.stdout)
     click.echo("\nSaved:")
-    for path in found.files.values():
+    for path in result.files.values():
         click.echo(f"  {path}")
-    if "model.tilth" in found.files:
-        click.echo(f"\nNext: open {found.files['report.html']}, or tilth predict {found.files['model.tilth']} NEW.csv")
+    if "model.tilth" in result.files:
+        click.echo(
+            f"\nNext: open {result.files['report.html']}, or tilth predict {result.files['model.tilth']} NEW.csv"
+        )
 
 
 @click.command(epilog=examples("tilth replay tilth-run/run.json", "tilth replay tilth-run --data moved/customers.csv"))
@@ -231,11 +233,11 @@ def replay(manifest: str, data: str | None, out: str | None, as_json: bool, quie
     from tilth.lifecycle.run.replay import replay_run
     from tilth.lifecycle.save import save
 
-    found = replay_run(manifest, data)
+    result = replay_run(manifest, data)
     if out is not None:
-        save(found.model, out)
+        save(result.model, out)
     if as_json:
-        print_json(found.to_dict())
+        print_json(result.to_dict())
     else:
-        click.echo(found.verdict())
-    return Exit.OK if found.same else Exit.FINDINGS
+        click.echo(result.verdict())
+    return Exit.OK if result.same else Exit.FINDINGS

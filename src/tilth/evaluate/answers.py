@@ -68,6 +68,6 @@ class Answers:
         for field in fields(cls):
             if field.name == "classes":
                 continue
-            found = [getattr(a, field.name) for a in several]
-            parts[field.name] = None if any(v is None for v in found) else np.concatenate(found)
+            parts_of_field = [getattr(a, field.name) for a in several]
+            parts[field.name] = None if any(v is None for v in parts_of_field) else np.concatenate(parts_of_field)
         return cls(**parts)

@@ -41,34 +41,34 @@ def blend_weights(several: list[Answers]) -> Floats:
 
 def blend_loss(several: list[Answers], weights: Floats) -> float:
     """What the weights are found by: the mean squared error, or the mean of -log p of what happened."""
-    found = blended(several, weights)
-    if found.classes is None:
-        return float(np.average((found.given - found.true) ** 2, weights=found.weight))
-    p = _shares(found)[np.arange(found.n), found.true]
-    return float(np.average(-np.log(np.maximum(p, _TINY)), weights=found.weight))
+    blend = blended(several, weights)
+    if blend.classes is None:
+        return float(np.average((blend.given - blend.true) ** 2, weights=blend.weight))
+    p = _shares(blend)[np.arange(blend.n), blend.true]
+    return float(np.average(-np.log(np.maximum(p, _TINY)), weights=blend.weight))
 
 
 def few_weights(several: list[Answers], least: float = LEAST_WEIGHT, most: int = MOST_MODELS) -> Floats:
     """The same with few models: the lightest are left out, one after the other, and the weights are found again."""
     kept = list(range(len(several)))
     while True:
-        found = blend_weights([several[m] for m in kept])
-        light = int(found.argmin())
-        if len(kept) == 1 or (found[light] >= least and len(kept) <= most):
+        shares = blend_weights([several[m] for m in kept])
+        light = int(shares.argmin())
+        if len(kept) == 1 or (shares[light] >= least and len(kept) <= most):
             break
         del kept[light]
     weights = np.zeros(len(several))
-    weights[kept] = found
+    weights[kept] = shares
     return weights
 
 
 def blended(several: list[Answers], weights: Floats) -> Answers:
     """The weighted mean of numbers, or of probabilities, whose largest is the answer."""
     first = several[0]
-    told = [(a, w) for a, w in zip(several, weights, strict=True) if w > 0]
+    weighted = [(a, w) for a, w in zip(several, weights, strict=True) if w > 0]
     if first.classes is None:
-        return replace(first, given=np.sum([w * a.given for a, w in told], axis=0), probability=None, score=None)
-    shares = np.sum([w * _shares(a) for a, w in told], axis=0)
+        return replace(first, given=np.sum([w * a.given for a, w in weighted], axis=0), probability=None, score=None)
+    shares = np.sum([w * _shares(a) for a, w in weighted], axis=0)
     shares = shares / shares.sum(axis=1, keepdims=True)
     return replace(first, given=shares.argmax(axis=1).astype(first.given.dtype), probability=shares, score=None)
 
@@ -85,11 +85,11 @@ def blended_unseen(several: list[list[Answers]], weights_of: Callable[[list[Answ
         order = np.argsort(np.concatenate([np.flatnonzero(part == k) for k in np.unique(part)]))
         return [joined.rows(order)]
     folds = range(len(several[0]))
-    found = []
+    answers_of_folds = []
     for k in folds:
         others = [Answers.join([answers[j] for j in folds if j != k]) for answers in several]
-        found.append(blended([answers[k] for answers in several], weights_of(others)))
-    return found
+        answers_of_folds.append(blended([answers[k] for answers in several], weights_of(others)))
+    return answers_of_folds
 
 
 def _parts(answers: Answers, parts: int = 5) -> NDArray[np.int64]:
@@ -112,9 +112,9 @@ def _of_numbers(several: list[Answers]) -> Floats:
     m = len(several)
     if not scale > 0:  # all of them are right
         return np.full(m, 1 / m)
-    found = quadratic_program(cross / scale, np.zeros(m), A_eq=np.ones((1, m)), b_eq=[1.0], lower=0.0).x
-    found = np.clip(found, 0.0, None)
-    return np.asarray(found / found.sum())
+    shares = quadratic_program(cross / scale, np.zeros(m), A_eq=np.ones((1, m)), b_eq=[1.0], lower=0.0).x
+    shares = np.clip(shares, 0.0, None)
+    return np.asarray(shares / shares.sum())
 
 
 def _of_classes(several: list[Answers]) -> Floats:

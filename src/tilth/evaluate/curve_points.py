@@ -78,7 +78,7 @@ def score_points(
 ) -> Scored:
     """Fit and score a model at each point (a model and its splits); ``beside`` are others, fitted at one of them."""
     n = len(task.splits)
-    found = Scored(np.full((len(points), n), np.nan), np.full((len(points), n), np.nan), np.full(len(points), np.nan))
+    scored = Scored(np.full((len(points), n), np.nan), np.full((len(points), n), np.nan), np.full(len(points), np.nan))
     rows, heard = [], Trial(task.name)
     with progress.task(title, total=len(points)) as work:
         for place, (model, splits) in enumerate(points):
@@ -89,27 +89,27 @@ def score_points(
             )  # fmt: skip
             trial = done.trials[task.name]
             reached = len(trial.outcomes)
-            found.validation[place, :reached] = done.fold_scores(task.name, task.metric)
-            found.train[place, :reached] = done.train_scores(task.name, task.metric)
+            scored.validation[place, :reached] = done.fold_scores(task.name, task.metric)
+            scored.train[place, :reached] = done.train_scores(task.name, task.metric)
             if np.isfinite(trial.fit_seconds).any():
-                found.seconds[place] = np.nanmean(trial.fit_seconds)
+                scored.seconds[place] = np.nanmean(trial.fit_seconds)
             heard.outcomes += [Outcome(failure=o.failure, codes=o.codes, said=o.said) for o in trial.outcomes]
             for name in others:
                 scores = done.fold_scores(name, task.metric)
-                found.beside[name] = np.concatenate([scores, np.full(n - len(scores), np.nan)])
+                scored.beside[name] = np.concatenate([scores, np.full(n - len(scores), np.nan)])
             if n == 1:
                 rows.append(_by_rows(trial.outcomes[0], task))
             work.advance()
             if done.interrupted:
-                found.notes.append(f"Interrupted at point {place + 1} of {len(points)}.")
+                scored.notes.append(f"Interrupted at point {place + 1} of {len(points)}.")
                 break
-    if not np.isfinite(found.validation).any():
+    if not np.isfinite(scored.validation).any():
         failures = heard.failures or {0: f"the {task.metric.name} of these rows is not defined"}
         raise RuntimeError(f"{task.name} gave no score at any point, first: {next(iter(failures.values()))}")
-    found.notes = heard.notes() + found.notes
+    scored.notes = heard.notes() + scored.notes
     missing = _nowhere(task.name, len(points) - len(rows))
-    found.rows = [*rows, *missing] if n == 1 else None
-    return found
+    scored.rows = [*rows, *missing] if n == 1 else None
+    return scored
 
 
 @dataclass(eq=False)

@@ -50,8 +50,8 @@ class Evaluation(Scores):
 
     def verdict(self) -> str:
         """Whether the model is better than the baselines, in words."""
-        found = self.score()
-        said = f"{self.name}: {self.main.name} {found} ({found.method}, {100 * self.level:g}%)."
+        score = self.score()
+        text = f"{self.name}: {self.main.name} {score} ({score.method}, {100 * self.level:g}%)."
         for other in self.scores:
             if other == self.name:
                 continue
@@ -60,8 +60,8 @@ class Evaluation(Scores):
             worse = gain.high < 0 if self.main.higher_is_better else gain.low > 0
             verb = "better than" if sure else "worse than" if worse else "not shown to differ from"
             value = self.scores[other][self.main.name].value
-            said += f" {'It is ' + verb} {other} ({readable(value)}): {signed(gain)}."
-        return said
+            text += f" {'It is ' + verb} {other} ({readable(value)}): {signed(gain)}."
+        return text
 
     def confusion(self) -> ConfusionMatrix:
         """True against predicted classes of all tested rows."""
@@ -88,8 +88,10 @@ class Evaluation(Scores):
             }, index=pd.Index(outputs, name="output") if outputs else None)  # fmt: skip
         k = len(answers.classes)
         true = np.bincount(answers.true, weights=answers.weight, minlength=k)
-        given = np.bincount(answers.given, weights=answers.weight, minlength=k)
-        frame = pd.DataFrame({"true": true / true.sum(), "predicted": given / given.sum()}, index=answers.classes)
+        predicted = np.bincount(answers.given, weights=answers.weight, minlength=k)
+        frame = pd.DataFrame(
+            {"true": true / true.sum(), "predicted": predicted / predicted.sum()}, index=answers.classes
+        )
         frame["predicted - true"] = frame["predicted"] - frame["true"]
         return frame
 

@@ -113,8 +113,8 @@ def _ratio(part: NDArray[Any], whole: NDArray[Any]) -> Floats:
 def _unit_sums(values: Floats, code: NDArray[np.int64], unit: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int64]]:
     """Sums over the rows of a unit within a group, and the group of each sum."""
     n_units = int(unit.max()) + 1 if len(unit) else 1
-    found, place = np.unique(code * n_units + unit, return_inverse=True)
-    return np.bincount(place, values, minlength=len(found)).astype(np.float64), found // n_units
+    keys, place = np.unique(code * n_units + unit, return_inverse=True)
+    return np.bincount(place, values, minlength=len(keys)).astype(np.float64), keys // n_units
 
 
 def _design_effect(off: Floats, code: NDArray[np.int64], size: int, unit: NDArray[np.int64]) -> Floats:
@@ -123,8 +123,8 @@ def _design_effect(off: Floats, code: NDArray[np.int64], size: int, unit: NDArra
     alone = np.bincount(code, off**2, minlength=size)
     together = np.bincount(at, sums**2, minlength=size)
     per_unit = np.nan_to_num(_ratio(np.bincount(code, minlength=size) * 1.0, np.bincount(at, minlength=size) * 1.0))
-    found = np.divide(together, alone, out=per_unit, where=alone > 0)
-    return np.asarray(np.maximum(found, 1.0))
+    effect = np.divide(together, alone, out=per_unit, where=alone > 0)
+    return np.asarray(np.maximum(effect, 1.0))
 
 
 # ----------------------------------------------------------------------------------------------------------------- gaps

@@ -70,9 +70,9 @@ def sensitive_table(sensitive: Any, names: Sequence[str] | None, owner: str) -> 
         return sensitive
     if isinstance(names, str):
         names = [names]
-    given = sensitive
+    source = sensitive
     if hasattr(sensitive, "to_frame") and not hasattr(sensitive, "columns"):
-        given = {str(getattr(sensitive, "name", None) or "group"): sensitive}
+        source = {str(getattr(sensitive, "name", None) or "group"): sensitive}
     elif not hasattr(sensitive, "columns") and not hasattr(sensitive, "keys"):
         cells = np.asarray(sensitive)
         if cells.dtype.kind in "US":  # a missing value beside text must not become a text
@@ -80,9 +80,9 @@ def sensitive_table(sensitive: Any, names: Sequence[str] | None, owner: str) -> 
         if cells.ndim not in (1, 2):
             raise ValueError(f"{owner} needs one value, or one row of values, for each row; found shape {cells.shape}.")
         columns = cells[:, None] if cells.ndim == 1 else cells
-        made = [f"group {j + 1}" for j in range(columns.shape[1])] if columns.shape[1] > 1 else ["group"]
-        given = {name: columns[:, j] for j, name in enumerate(made)}
-    table = read(given)
+        group_names = [f"group {j + 1}" for j in range(columns.shape[1])] if columns.shape[1] > 1 else ["group"]
+        source = {name: columns[:, j] for j, name in enumerate(group_names)}
+    table = read(source)
     if not table.width or not table.n_rows:
         raise ValueError(f"{owner} needs at least one sensitive column with rows; found none.")
     if names is None:
@@ -156,9 +156,9 @@ def groupings(
     if isinstance(bands, bool) or not isinstance(bands, (int, np.integer)) or bands < 2:
         raise ValueError(f"{owner}: bands must be a whole number of at least 2; got {bands!r}.")
     single = [_of_column(c, int(bands), owner) for c in view_of(table, kinds=kinds).columns]
-    found, notes = list(single), list[str]()
+    all_groupings, notes = list(single), list[str]()
     if not intersections or len(single) < 2:
-        return found, notes
+        return all_groupings, notes
     several = list(combinations(single, 2)) + ([tuple(single)] if len(single) > 2 else [])
     for parts in several:
         joined = _crossed(parts)
@@ -167,8 +167,8 @@ def groupings(
                 f"{joined.name} has {joined.size} groups, more than {MOST_GROUPS}: left out. Join levels to see it."
             )
         else:
-            found.append(joined)
-    return found, notes
+            all_groupings.append(joined)
+    return all_groupings, notes
 
 
 def _of_column(column: ColumnView, bands: int, owner: str) -> Grouping:
@@ -187,9 +187,9 @@ def _of_column(column: ColumnView, bands: int, owner: str) -> Grouping:
         codes = np.where(codes < 0, len(labels), codes)
         labels.append(MISSING)
     if len(labels) < 2:
-        found = f"one: {labels[0]!r}" if labels else "none"
+        groups = f"one: {labels[0]!r}" if labels else "none"
         raise ValueError(
-            f"{owner} needs at least two groups to compare in {column.name!r}; found {found}. Take it out of the "
+            f"{owner} needs at least two groups to compare in {column.name!r}; found {groups}. Take it out of the "
             "sensitive columns, or give rows of other groups too."
         )
     return Grouping((column.name,), tuple(_told_apart(labels)), codes.astype(np.int64))
@@ -239,8 +239,8 @@ def _told_apart(labels: list[str]) -> list[str]:
 def _crossed(parts: Sequence[Grouping]) -> Grouping:
     """The groups of several columns together, those that have rows."""
     place = np.ravel_multi_index([p.codes for p in parts], [p.size for p in parts])
-    found, codes = np.unique(place, return_inverse=True)
-    each = np.unravel_index(found, [p.size for p in parts])
-    labels = [", ".join(p.labels[int(c[i])] for p, c in zip(parts, each, strict=True)) for i in range(len(found))]
+    cells, codes = np.unique(place, return_inverse=True)
+    each = np.unravel_index(cells, [p.size for p in parts])
+    labels = [", ".join(p.labels[int(c[i])] for p, c in zip(parts, each, strict=True)) for i in range(len(cells))]
     names = tuple(c for p in parts for c in p.columns)
     return Grouping(names, tuple(labels), codes.astype(np.int64))

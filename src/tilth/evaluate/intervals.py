@@ -208,8 +208,12 @@ def from_means(
     """Percentile interval from means and their resamples (:func:`resampled_means`) of n rows, or of whole groups."""
     scores = resampled[:, 0] if finish is None else finish(resampled)
     value = means[0] if finish is None else finish(means[None, :])[0]
-    found = from_resamples(float(value), scores, n, level, groups is not None)
-    return found if (groups or n) <= RESAMPLED_ROWS else replace(found, method=f"normal limit of the {found.method}")
+    interval = from_resamples(float(value), scores, n, level, groups is not None)
+    return (
+        interval
+        if (groups or n) <= RESAMPLED_ROWS
+        else replace(interval, method=f"normal limit of the {interval.method}")
+    )
 
 
 def from_resamples(value: float, scores: Floats, n: int, level: float = 0.95, grouped: bool = False) -> Interval:

@@ -50,8 +50,8 @@ class PolynomialOrders(Result):
 
     def verdict(self) -> str:
         """The verdict of each order."""
-        said = ", ".join(f"order {d} {v}" for d, v in zip(self.fits, self.scores.verdicts, strict=True))
-        return f"On {len(self.x)} points: {said}."
+        text = ", ".join(f"order {d} {v}" for d, v in zip(self.fits, self.scores.verdicts, strict=True))
+        return f"On {len(self.x)} points: {text}."
 
     def plot(self) -> Any:
         """A panel per order: the points, the truth, the fit, and thin the fits of other samples; gives a Figure."""

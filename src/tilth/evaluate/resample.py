@@ -90,17 +90,17 @@ class Trial:
     def notes(self) -> list[str]:
         """Warnings of the fits, one line per code or text instead of one per fit, and failures."""
         heard = Counter(c for o in self.outcomes for c in o.codes)
-        said = Counter(s for o in self.outcomes for s in o.said)
-        told = [
+        messages = Counter(s for o in self.outcomes for s in o.said)
+        notes = [
             f"{self.name}, in {n} fit{'s' * (n > 1)}: {CODES.get(c, 'a warning')} [{c}]."
             for c, n in sorted(heard.items())
         ]
-        told += [f"{self.name}, in {n} fit{'s' * (n > 1)}: {text}" for text, n in said.most_common(3)]
+        notes += [f"{self.name}, in {n} fit{'s' * (n > 1)}: {text}" for text, n in messages.most_common(3)]
         failed = self.failures
         if failed:
             first = next(iter(failed))
-            told.append(f"{self.name} failed in {len(failed)} of {len(self.outcomes)} splits, first: {failed[first]}")
-        return told
+            notes.append(f"{self.name} failed in {len(failed)} of {len(self.outcomes)} splits, first: {failed[first]}")
+        return notes
 
 
 @dataclass(eq=False)
@@ -216,7 +216,7 @@ def resample(
     number of seconds a single fit may take: fits then run in other processes, which can be stopped. ``workers``: None
     takes several processes where a fit uses one core only and the work is worth it.
     """
-    found = Resampling(problem, splits, {name: Trial(name) for name in models})
+    resampling = Resampling(problem, splits, {name: Trial(name) for name in models})
     jobs = [
         Job((name, k), answer_split, (model, problem, split, train_scores, keep_models))
         for k, split in enumerate(splits)
@@ -231,16 +231,16 @@ def resample(
         except KeyboardInterrupt:
             if not done:
                 raise
-            found.interrupted = True
-    for name, trial in found.trials.items():
+            resampling.interrupted = True
+    for name, trial in resampling.trials.items():
         reached = [k for k in range(len(splits)) if (name, k) in done]
         trial.outcomes = [
             done.get((name, k), Outcome(failure="not reached")) for k in range(max(reached, default=-1) + 1)
         ]
-    for name, trial in found.trials.items():
+    for name, trial in resampling.trials.items():
         if trial.outcomes and len(trial.failures) == len(trial.outcomes) and name not in may_fail:
             raise RuntimeError(f"{name} failed on every split, first: {trial.failures[0]}")
-    return found
+    return resampling
 
 
 def _results(jobs: list[Job], timeout: float | None, workers: int | None) -> Iterator[tuple[tuple[str, int], Outcome]]:
@@ -259,8 +259,8 @@ def answer_split(model: Any, problem: Problem, split: Split, train_scores: bool,
         try:
             start = clock.perf_counter()
             train = problem.whole(split.train)
-            given = fit_extras(fitted, problem, train)
-            fitted.fit(problem.rows(train, model), problem.labels[train], **given)
+            extras = fit_extras(fitted, problem, train)
+            fitted.fit(problem.rows(train, model), problem.labels[train], **extras)
             middle = clock.perf_counter()
             outcome.answers = ask(fitted, problem, problem.whole(split.test))
             outcome.fit_seconds, outcome.predict_seconds = middle - start, clock.perf_counter() - middle
@@ -315,15 +315,15 @@ def against(problem: Problem, rows: NDArray[Any], outputs: Outputs) -> Answers:
         return None if part is None else part[rows]
 
     true, weight, group = problem.target[rows], some(problem.weight), some(problem.groups)
-    given = np.asarray(outputs.prediction)
+    predicted = np.asarray(outputs.prediction)
     if problem.task in ("anomaly", "clustering"):
-        places = (given == -1 if problem.task == "anomaly" else given).astype(np.int64)
+        places = (predicted == -1 if problem.task == "anomaly" else predicted).astype(np.int64)
         return Answers(true, places, None, outputs.scores, weight, None, group)
     if problem.classes is None:
-        numbers = given.astype(np.float64).reshape(true.shape)
+        numbers = predicted.astype(np.float64).reshape(true.shape)
         return Answers(true, numbers, None, numbers if problem.task == "ranking" else None, weight, None, group)
     own = np.asarray(outputs.classes)
-    places = np.searchsorted(problem.classes, own)[np.searchsorted(own, given)].astype(np.int64)
+    places = np.searchsorted(problem.classes, own)[np.searchsorted(own, predicted)].astype(np.int64)
     probability = score = None
     if outputs.probabilities is not None:
         probability = outputs.probabilities_among(problem.classes)

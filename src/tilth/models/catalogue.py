@@ -19,8 +19,8 @@ def estimator_class(name: str) -> type[Estimator]:
     """The estimator of this public name; only names of the registry are known."""
     if name not in ESTIMATORS:
         raise KeyError(f"{name!r} is not a model of tilth; tilth.models() lists them.")
-    found: type[Estimator] = getattr(importlib.import_module(ESTIMATORS[name]), name)
-    return found
+    estimator: type[Estimator] = getattr(importlib.import_module(ESTIMATORS[name]), name)
+    return estimator
 
 
 def all_estimators() -> dict[str, type[Estimator]]:
@@ -127,9 +127,9 @@ def matching(X: Any, y: Any = None, *, kinds: Any = None) -> Any:
             rows.append((name, cls.card.traits.concept, steps, note))
         except SchemaError as error:
             rows.append((name, cls.card.traits.concept, -1, f"does not fit: {error}"))
-    found = pd.DataFrame(rows, columns=["model", "task", "conversions", "note"])
-    rank = found["conversions"].where(found["conversions"] >= 0, 1_000_000)
-    return found.loc[rank.sort_values(kind="stable").index].reset_index(drop=True)
+    table = pd.DataFrame(rows, columns=["model", "task", "conversions", "note"])
+    rank = table["conversions"].where(table["conversions"] >= 0, 1_000_000)
+    return table.loc[rank.sort_values(kind="stable").index].reset_index(drop=True)
 
 
 def _needs_no_target(cls: type[Estimator]) -> bool:

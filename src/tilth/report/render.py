@@ -80,7 +80,8 @@ def table_text(frame: pd.DataFrame, width: int = 110) -> str:
 
 def _aligned(table: Table, width: int) -> str:
     columns = [[h, *(row[j] for row in table.rows)] for j, h in enumerate(table.header)]
-    widths = _fitted([max(map(len, c)) for c in columns], width - 2 - 2 * len(columns))
+    words = [max((len(word) for cell in c for word in cell.split()), default=1) for c in columns]
+    widths = _fitted([max(map(len, c)) for c in columns], words, width - 2 - 2 * len(columns))
     lines: list[str] = []
     for row in [table.header, ["-" * w for w in widths], *table.rows]:
         pieces = [textwrap.wrap(v, w, break_on_hyphens=False) or [""] for v, w in zip(row, widths, strict=True)]
@@ -93,13 +94,16 @@ def _aligned(table: Table, width: int) -> str:
     return "\n".join(lines)
 
 
-def _fitted(wanted: list[int], room: int) -> list[int]:
-    """Widths that fit the room, taken from the widest columns first."""
+def _fitted(wanted: list[int], words: list[int], room: int) -> list[int]:
+    """Widths that fit the room, taken from the widest columns first; only very long words are ever cut."""
     widths = [max(1, w) for w in wanted]
-    while sum(widths) > room and max(widths) > _NARROWEST:
-        widest = widths.index(max(widths))
-        second = max([w for i, w in enumerate(widths) if i != widest], default=0)
-        widths[widest] -= max(1, min(sum(widths) - room, widths[widest] - max(second, _NARROWEST)))
+    roomy = [max(_NARROWEST, word) for word in words]
+    for floors in (roomy, words, [min(word, 2 * _NARROWEST) for word in words]):
+        while sum(widths) > room:
+            wide = [j for j, floor in enumerate(floors) if widths[j] > floor]
+            if not wide:
+                break
+            widths[max(wide, key=lambda j: widths[j])] -= 1
     return widths
 
 

@@ -109,8 +109,8 @@ def make_app(
 
 def _refused(request: Request, error: Any) -> Response:
     """404 and 405 in the form of all refusals."""
-    told = {404: "No such path; GET /docs lists the paths."}
-    raise Refusal(error.status_code, "http", told.get(error.status_code, f"{error.detail}."), headers=error.headers)
+    messages = {404: "No such path; GET /docs lists the paths."}
+    raise Refusal(error.status_code, "http", messages.get(error.status_code, f"{error.detail}."), headers=error.headers)
 
 
 class _Web:
@@ -161,11 +161,11 @@ class _Web:
         """``GET /metrics``."""
         from starlette.responses import PlainTextResponse
 
-        told = await self.gate.run(self.service.numbers)
-        told["in_flight"] = self.gate.inside
+        numbers = await self.gate.run(self.service.numbers)
+        numbers["in_flight"] = self.gate.inside
         if request.query_params.get("format") == "json" or "application/json" in request.headers.get("accept", ""):
-            return _json(told)
-        return PlainTextResponse(prometheus(told), media_type="text/plain; version=0.0.4")
+            return _json(numbers)
+        return PlainTextResponse(prometheus(numbers), media_type="text/plain; version=0.0.4")
 
     # -------------------------------------------------------------------------------------------------- for people
 
@@ -177,12 +177,12 @@ class _Web:
             raise Refusal(415, "content_type", f"The form is sent as {FORM}; programs use POST /predict.")
         with self.gate.holding() as more:
             body = await _body(request, self.gate.limits, more)
-            told = await self.gate.run(self.service.form, body, left=partial(_left, request))
-        refusal = told.get("refusal")
+            answer = await self.gate.run(self.service.form, body, left=partial(_left, request))
+        refusal = answer.get("refusal")
         status = refusal.status if refusal is not None else 200
         if request.query_params.get("part") == "answer":
-            return _html(pages.answer_part(self.service, told), status)
-        return _html(pages.form_page(self.service, told), status)
+            return _html(pages.answer_part(self.service, answer), status)
+        return _html(pages.form_page(self.service, answer), status)
 
     async def docs(self, request: Request) -> Response:
         """``GET /docs``."""
@@ -190,8 +190,8 @@ class _Web:
 
     async def card(self, request: Request) -> Response:
         """``GET /card``."""
-        told = self.service.card()
-        return _html(pages.card_page(self.service, told)) if _wants_html(request) else _json(told)
+        card = self.service.card()
+        return _html(pages.card_page(self.service, card)) if _wants_html(request) else _json(card)
 
     async def file(self, request: Request) -> Response:
         """The style and the script of the pages."""
@@ -201,10 +201,10 @@ class _Web:
         return Response(pages.file(name), media_type=pages.FILES[name])
 
 
-def _json(told: Any) -> Response:
+def _json(content: Any) -> Response:
     from starlette.responses import JSONResponse
 
-    return JSONResponse(told)
+    return JSONResponse(content)
 
 
 def _html(page: str, status: int = 200) -> Response:
@@ -243,8 +243,8 @@ async def _body(request: Request, limits: Limits, more: Any) -> bytes:
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise Refusal(415, "content_encoding", "Compressed bodies are not accepted; send the body uncompressed.")
     too_large = Refusal(413, "too_large", f"The body has more than {limits.max_bytes} bytes; send fewer rows at once.")
-    told = request.headers.get("content-length", "0")
-    if told.isascii() and told.isdigit() and (len(told) > 15 or int(told) > limits.max_bytes):
+    length = request.headers.get("content-length", "0")
+    if length.isascii() and length.isdigit() and (len(length) > 15 or int(length) > limits.max_bytes):
         raise too_large
     parts, size = [], 0
     try:

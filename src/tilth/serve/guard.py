@@ -68,8 +68,8 @@ class Hosts:
 def _name(header: str) -> str:
     """The host of a Host header, without its port; nothing for what is no such header."""
     try:
-        found = urlsplit(f"//{header}")
-        return (found.hostname or "").rstrip(".") if not (found.path or found.query or found.username) else ""
+        parts = urlsplit(f"//{header}")
+        return (parts.hostname or "").rstrip(".") if not (parts.path or parts.query or parts.username) else ""
     except ValueError:
         return ""
 
@@ -113,8 +113,8 @@ class Guard:
         except Exception:
             log.exception("A request to %s failed", scope["path"] if scope["path"] in self.paths else "another path")
             if status == 0:
-                told = "The server failed to answer; see its log. The request was not the cause."
-                await _answer(Refusal(500, "internal", told), sending)
+                text = "The server failed to answer; see its log. The request was not the cause."
+                await _answer(Refusal(500, "internal", text), sending)
         finally:
             path = scope["path"] if scope["path"] in self.paths else "other"
             self.metrics.answered(path, status, time.perf_counter() - begun)
@@ -123,30 +123,32 @@ class Guard:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         host = headers.get(b"host", b"").decode("latin-1")
         if not self.hosts.allow(host):
-            told = f"This server is not called {host[:100]!r}; use its address, or start it with --allow-host."
-            raise Refusal(421, "wrong_host", told)
+            message = f"This server is not called {host[:100]!r}; use its address, or start it with --allow-host."
+            raise Refusal(421, "wrong_host", message)
         origin = headers.get(b"origin")
         if origin is not None and scope["method"] not in ("GET", "HEAD"):
             sender = origin.decode("latin-1").partition("://")[2]
             if sender.lower() != host.lower():
                 raise Refusal(403, "other_origin", "Pages of other origins may not send requests here.")
         if self.token is not None and scope["path"] not in _OPEN:
-            given = _token(headers.get(b"authorization", b""))
-            if not hmac.compare_digest(given, self.token):
-                told = "A token is needed: Authorization: Bearer TOKEN (in a browser: any name, the token as password)."
+            token = _token(headers.get(b"authorization", b""))
+            if not hmac.compare_digest(token, self.token):
+                message = (
+                    "A token is needed: Authorization: Bearer TOKEN (in a browser: any name, the token as password)."
+                )
                 raise Refusal(
-                    401, "no_token", told, headers={"WWW-Authenticate": 'Basic realm="tilth", charset="UTF-8"'}
+                    401, "no_token", message, headers={"WWW-Authenticate": 'Basic realm="tilth", charset="UTF-8"'}
                 )
 
 
 def _token(header: bytes) -> bytes:
     """The token of an Authorization header: of the Bearer scheme, or the password of the Basic scheme."""
-    scheme, _, given = header.partition(b" ")
+    scheme, _, token = header.partition(b" ")
     if scheme.lower() == b"bearer":
-        return given.strip()
+        return token.strip()
     if scheme.lower() == b"basic":
         try:
-            return base64.b64decode(given, validate=True).partition(b":")[2]
+            return base64.b64decode(token, validate=True).partition(b":")[2]
         except binascii.Error:
             return b""
     return b""

@@ -42,10 +42,10 @@ class Limits:
     timeout: float = 30.0
 
     def __post_init__(self) -> None:
-        for told in fields(self):
-            value = getattr(self, told.name)
+        for field in fields(self):
+            value = getattr(self, field.name)
             if not 0 < value < float("inf"):
-                raise ValueError(f"{told.name} must be a number above 0; got {value!r}.")
+                raise ValueError(f"{field.name} must be a number above 0; got {value!r}.")
 
 
 def parse_size(text: str) -> int:
@@ -54,10 +54,10 @@ def parse_size(text: str) -> int:
     >>> parse_size("512"), parse_size("10m"), parse_size("2 GB")
     (512, 10485760, 2147483648)
     """
-    found = re.fullmatch(r"\s*(\d{1,15})\s*([kmg]?)i?b?\s*", text.lower())
-    if found is None or int(found[1]) == 0:
+    match = re.fullmatch(r"\s*(\d{1,15})\s*([kmg]?)i?b?\s*", text.lower())
+    if match is None or int(match[1]) == 0:
         raise ValueError(f"{text!r} is not a size; write bytes, or a number with k, m or g, such as 10m.")
-    return int(found[1]) * _UNITS[found[2]]
+    return int(match[1]) * _UNITS[match[2]]
 
 
 class Gate:

@@ -57,7 +57,7 @@ class Metrics:
             }
 
 
-def prometheus(told: dict[str, Any]) -> str:
+def prometheus(numbers: dict[str, Any]) -> str:
     """The same numbers in the text format of Prometheus."""
     lines: list[str] = []
 
@@ -68,23 +68,23 @@ def prometheus(told: dict[str, Any]) -> str:
                 marks = ",".join(f'{key}="{_label(v)}"' for key, v in labels.items())
                 lines.append(f"tilth_{name}{{{marks}}} {value}" if marks else f"tilth_{name} {value}")
 
-    add("info", "gauge", "The model that is served.", [(told["model"], 1)])
-    requests = [({"path": r["path"], "status": r["status"]}, r["count"]) for r in told["requests"]]
+    add("info", "gauge", "The model that is served.", [(numbers["model"], 1)])
+    requests = [({"path": r["path"], "status": r["status"]}, r["count"]) for r in numbers["requests"]]
     add("requests_total", "counter", "Requests by path and status.", requests)
-    add("errors_total", "counter", "Requests that were refused.", [({}, told["errors_total"])])
-    add("rows_total", "counter", "Rows predicted.", [({}, told["rows_total"])])
-    noted = [({"field": w["field"], "code": w["code"]}, w["count"]) for w in told["warnings"]]
+    add("errors_total", "counter", "Requests that were refused.", [({}, numbers["errors_total"])])
+    add("rows_total", "counter", "Rows predicted.", [({}, numbers["rows_total"])])
+    noted = [({"field": w["field"], "code": w["code"]}, w["count"]) for w in numbers["warnings"]]
     add("warnings_total", "counter", "Unusual values by field and kind.", noted)
-    add("in_flight", "gauge", "Predictions waiting or running.", [({}, told["in_flight"])])
-    late = [({"quantile": q}, v) for q, v in told["latency_seconds"].items()]
+    add("in_flight", "gauge", "Predictions waiting or running.", [({}, numbers["in_flight"])])
+    late = [({"quantile": q}, v) for q, v in numbers["latency_seconds"].items()]
     add("latency_seconds", "gauge", "Recent seconds from request to answer.", late)
-    if told["drift"] is not None:
-        drift = told["drift"]
+    if numbers["drift"] is not None:
+        drift = numbers["drift"]
         add("watched_rows", "gauge", "Rows compared with those of training.", [({}, drift["rows"])])
         shift = [({"field": c["column"]}, c.get("psi")) for c in drift["columns"]]
         add("drift", "gauge", "Population stability index of a field against training.", shift)
-        found = [({"field": c["column"]}, int(c["state"] == "changed")) for c in drift["columns"]]
-        add("drift_found", "gauge", "1 where a field has changed beyond chance.", found)
+        changed = [({"field": c["column"]}, int(c["state"] == "changed")) for c in drift["columns"]]
+        add("drift_found", "gauge", "1 where a field has changed beyond chance.", changed)
     return "\n".join(lines) + "\n"
 
 

@@ -80,15 +80,15 @@ def _target(service: Service) -> str:
 # ----------------------------------------------------------------------------------------------------------------- form
 
 
-def form_page(service: Service, told: Mapping[str, Any] | None = None) -> Html:
+def form_page(service: Service, reply: Mapping[str, Any] | None = None) -> Html:
     """The form, filled in as it was sent, and the answer beside it."""
     fields = service.fields.fields
     title = f"Predict {_target(service)}"
     if len(fields) > MOST_FIELDS:
         return _page(service, title, fill("no_form", count=len(fields)))
-    cells = told["cells"] if told else {}
+    cells = reply["cells"] if reply else {}
     controls = joined(_control(f, f"c{i}", cells.get(f"c{i}", "")) for i, f in enumerate(fields))
-    answer = answer_part(service, told) if told else fill("no_answer")
+    answer = answer_part(service, reply) if reply else fill("no_answer")
     return _page(service, title, fill("form", controls=controls, answer=answer, target=_target(service)))
 
 
@@ -123,13 +123,13 @@ def _option(text: Any, chosen: bool) -> Html:
     return fill("chosen_option" if chosen else "option", value=value, text=text)
 
 
-def answer_part(service: Service, told: Mapping[str, Any]) -> Html:
+def answer_part(service: Service, reply: Mapping[str, Any]) -> Html:
     """The answer to a form: prediction, probabilities, reasons, warnings; or what has to be changed."""
-    refusal = told.get("refusal")
+    refusal = reply.get("refusal")
     if refusal is not None:
-        said = [p.message for p in refusal.problems] or [refusal.message]
-        return fill("refused", items=joined(fill("item", text=text) for text in said))
-    answer = told["answer"]
+        messages = [p.message for p in refusal.problems] or [refusal.message]
+        return fill("refused", items=joined(fill("item", text=text) for text in messages))
+    answer = reply["answer"]
     pieces = [fill("prediction", target=_target(service), value=_shown(answer["prediction"]))]
     if "probabilities" in answer:
         shares = sorted(answer["probabilities"].items(), key=lambda item: -(item[1] or 0.0))[:20]
@@ -140,11 +140,11 @@ def answer_part(service: Service, told: Mapping[str, Any]) -> Html:
         words = f"{_shown(ends['low'])} to {_shown(ends['high'])}, expected to hold in {ends['level']:.0%} of cases"
         pieces.append(fill("sure", title="Interval", text=words))
     if "set" in answer:
-        found = ", ".join(map(str, answer["set"]["classes"])) or "none"
-        words = f"{found}; expected to contain the true class in {answer['set']['level']:.0%} of cases"
+        classes = ", ".join(map(str, answer["set"]["classes"])) or "none"
+        words = f"{classes}; expected to contain the true class in {answer['set']['level']:.0%} of cases"
         pieces.append(fill("sure", title="Classes that cannot be ruled out", text=words))
-    if told["reasons"]:
-        pieces.append(fill("reasons", items=joined(fill("item", text=text) for text in told["reasons"])))
+    if reply["reasons"]:
+        pieces.append(fill("reasons", items=joined(fill("item", text=text) for text in reply["reasons"])))
     if answer["warnings"]:
         items = joined(fill("item", text=f"{w['field']}: {w['message']}") for w in answer["warnings"])
         pieces.append(fill("warnings", items=items))
@@ -163,16 +163,16 @@ def _shown(value: Any) -> str:
 def docs_page(service: Service, document: Mapping[str, Any], host: str) -> Html:
     """The interface for people: paths, fields, examples to copy."""
     paths = joined(
-        fill("path", method=method.upper(), path=path, summary=told["summary"])
+        fill("path", method=method.upper(), path=path, summary=operation["summary"])
         for path, methods in document["paths"].items()
-        for method, told in methods.items()
+        for method, operation in methods.items()
     )
     fields = joined(
         fill("field", name=f.name, expected=f.expected, range=_range(f)) for f in service.fields.fields[:MOST_FIELDS]
     )
-    post = next(told["post"] for path, told in document["paths"].items() if path == "/predict")
+    post = next(operation["post"] for path, operation in document["paths"].items() if path == "/predict")
     answers = joined(
-        fill("status", status=status, text=told["description"]) for status, told in post["responses"].items()
+        fill("status", status=status, text=operation["description"]) for status, operation in post["responses"].items()
     )
     example = json.dumps(service.fields.example(), ensure_ascii=False)
     quoted = example.replace("'", "'\\''")
@@ -186,9 +186,9 @@ def _range(f: Field) -> str:
     return f"{f.low:g} to {f.high:g}" if f.takes == "number" and f.has_range else ""
 
 
-def card_page(service: Service, told: Mapping[str, Any]) -> Html:
+def card_page(service: Service, card: Mapping[str, Any]) -> Html:
     """Facts about the model file."""
-    rest = {key: value for key, value in told.items() if key != "fields" and value not in (None, [], {})}
+    rest = {key: value for key, value in card.items() if key != "fields" and value not in (None, [], {})}
     return _page(service, f"Model card: {_target(service)}", fill("card", facts=_facts(rest, 0)))
 
 

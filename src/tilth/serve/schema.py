@@ -84,20 +84,20 @@ class Field:
 
     def json_schema(self) -> dict[str, Any]:
         """The field as JSON schema. Levels are examples and no enumeration: others are answered, with a warning."""
-        told: dict[str, Any]
+        schema: dict[str, Any]
         if self.takes == "level":
-            told = {"type": ["string", "number", "boolean"], "examples": list(self.levels[:_LISTED])}
-            told["x-levels"], told["x-ordered"] = list(self.levels), self.ordered
+            schema = {"type": ["string", "number", "boolean"], "examples": list(self.levels[:_LISTED])}
+            schema["x-levels"], schema["x-ordered"] = list(self.levels), self.ordered
         elif self.takes == "number":
-            told = {"type": ["number", "string"] if self.reads_text else ["number"]}
+            schema = {"type": ["number", "string"] if self.reads_text else ["number"]}
             if self.has_range:
-                told["x-training-range"] = [self.low, self.high]
+                schema["x-training-range"] = [self.low, self.high]
         else:
-            told = {"type": ["string"]} | ({"format": "date-time"} if self.takes == "date" else {})
+            schema = {"type": ["string"]} | ({"format": "date-time"} if self.takes == "date" else {})
         if self.nullable:
-            told["type"] = [*told["type"], "null"]
-        told["title"] = self.name
-        return told
+            schema["type"] = [*schema["type"], "null"]
+        schema["title"] = self.name
+        return schema
 
     def of_text(self, cell: str, missing: Sequence[str] = ("",)) -> Any:
         """A cell of a text file or a form as the value it stands for; what cannot be read stays text."""
@@ -218,16 +218,16 @@ class Fields:
         """Refuse fields that are not there and fields that are not known; the latter are given if they are ignored."""
         for name, f in self.by_name.items():
             if name not in keys:
-                told = f"the field is missing; send {f.expected}"
-                problems.add(_joined(where, name), row, name, f.expected, "no such field", told)
+                text = f"the field is missing; send {f.expected}"
+                problems.add(_joined(where, name), row, name, f.expected, "no such field", text)
         extra = [k for k in keys if k not in self.names and k not in self.aside]
         if ignore_extra:
             return [k[:_LONGEST] for k in extra[:_NOTED]]
         for name in extra:
             cure = "leave it out, or use ?extra=ignore"
             known = "is the target, which the model predicts" if name == self.target else "is not known to the model"
-            told = f"the field {known}{self._near(name)}; {cure}"
-            problems.add(_joined(where, name), row, name[:_LONGEST], "no such field", "a field", told)
+            text = f"the field {known}{self._near(name)}; {cure}"
+            problems.add(_joined(where, name), row, name[:_LONGEST], "no such field", "a field", text)
         return []
 
     def _near(self, name: str) -> str:
@@ -236,13 +236,13 @@ class Fields:
 
     def _checked(self, values: dict[str, list[Any]], n: int, place: Callable[[int], str], notes: Notes) -> Rows:
         problems = Problems()
-        made = {f.name: _CHECKS[f.takes](f, values[f.name], place, problems, notes) for f in self.fields}
+        converted = {f.name: _CHECKS[f.takes](f, values[f.name], place, problems, notes) for f in self.fields}
         problems.check()
         if self.is_text:
-            return Rows(made[self.fields[0].name], n, values, notes)
-        made |= {f.name: read({f.name: made[f.name]}).columns[0] for f in self.fields if f.takes == "text"}
+            return Rows(converted[self.fields[0].name], n, values, notes)
+        converted |= {f.name: read({f.name: converted[f.name]}).columns[0] for f in self.fields if f.takes == "text"}
         empty = np.full(n, np.nan) if self.aside else None
-        columns = [made[name] if name in made else RawColumn(name, "number", empty) for name in self.order]  # type: ignore[arg-type]
+        columns = [converted[name] if name in converted else RawColumn(name, "number", empty) for name in self.order]  # type: ignore[arg-type]
         return Rows(RawTable(columns, n, self.named), n, values, notes)
 
 
@@ -270,9 +270,9 @@ def _numbers(f: Field, values: list[Any], place: Callable[[int], str], problems:
     if not usual.all():
         if None in values:
             _note_missing(f, np.flatnonzero(np.isnan(array)).tolist(), place, problems, notes)
-        told = f"outside the range of training, {f.low:g} to {f.high:g}: the answer is an extrapolation"
+        reason = f"outside the range of training, {f.low:g} to {f.high:g}: the answer is an extrapolation"
         outside = np.flatnonzero((array < f.low) | (array > f.high)).tolist()
-        notes.add(f.name, "out_of_range", outside, lambda i: f"{array[i]:g} is {told}")
+        notes.add(f.name, "out_of_range", outside, lambda i: f"{array[i]:g} is {reason}")
     return RawColumn(f.name, "number", array)
 
 
@@ -287,7 +287,7 @@ def _plain_numbers(values: list[Any]) -> NDArray[np.float64] | None:
 
 
 def _levels(f: Field, values: list[Any], place: Callable[[int], str], problems: Problems, notes: Notes) -> Any:
-    found: dict[str, int] = {}
+    places: dict[str, int] = {}
     codes: list[int] = []
     gone, unseen, known = [], [], f.known
     for i, v in enumerate(values):
@@ -299,15 +299,15 @@ def _levels(f: Field, values: list[Any], place: Callable[[int], str], problems: 
         if key is None:
             problems.add(_joined(place(i), f.name), i, f.name, f.expected, shown(v))
             continue
-        codes.append(found.setdefault(key, len(found)))
+        codes.append(places.setdefault(key, len(places)))
         if key not in known:
             unseen.append(i)
     if unseen:
-        told = f"was not seen in training; known: {_some(f)}"
-        notes.add(f.name, "unseen_level", unseen, lambda i: f"{shown(values[i])} {told}")
+        reason = f"was not seen in training; known: {_some(f)}"
+        notes.add(f.name, "unseen_level", unseen, lambda i: f"{shown(values[i])} {reason}")
     if gone:
         _note_missing(f, gone, place, problems, notes)
-    return RawColumn(f.name, "level", np.array(codes, dtype=np.int32), list(found))
+    return RawColumn(f.name, "level", np.array(codes, dtype=np.int32), list(places))
 
 
 def _scalar_key(value: Any) -> str | None:
@@ -391,9 +391,9 @@ def fields_of(model: Any) -> Fields:
             f"{type(model).__name__} cannot be served: it was trained on a sparse matrix of {schema.width} unnamed "
             "columns. Serve a pipeline that begins with what made the matrix, such as WordCounts."
         )
-    made = tuple(_field(spec, start) for spec in schema.features)
+    features = tuple(_field(spec, start) for spec in schema.features)
     aside = frozenset(c.name for c in schema.columns if c.role != "feature")
-    return Fields(made, _target_of(model), aside, schema.names, schema.named)
+    return Fields(features, _target_of(model), aside, schema.names, schema.named)
 
 
 def _field(spec: ColumnSpec, model: Estimator) -> Field:

@@ -25,7 +25,7 @@ from tilth.models.select import (
     ForwardSelection,
     SelectByRelevance,
 )
-from tilth.models.select.base import Given
+from tilth.models.select.base import Sample
 from tilth.models.select.squares import shared_squares
 from tilth.stats.bounds import corrected_t_bounds
 
@@ -190,7 +190,7 @@ def test_shared_scores_are_those_of_refitting(name, X, y, estimator, scoring, we
     raw = read(X)
     table = raw.typed(infer(raw))
     rows = Rows(table.frame(), np.asarray(y), weight)
-    given = Given(table, rows, "regression", None)
+    given = Sample(table, rows, "regression", None)
     folds = inner_folds(rows.y, 3, classes=False, owner="test")
     shared = shared_squares(estimator, given, folds, scoring)
     assert shared is not None

@@ -121,10 +121,10 @@ class Case:
     @cached_property
     def parts(self) -> list[Any]:
         """The model and every estimator inside it."""
-        found = [self.model]
+        models = [self.model]
         if hasattr(self.model, "get_params"):
-            found += [v for v in self.model.get_params(deep=True).values() if hasattr(v, "fit")]
-        return found
+            models += [v for v in self.model.get_params(deep=True).values() if hasattr(v, "fit")]
+        return models
 
     @property
     def takes_order_seriously(self) -> bool:
@@ -165,14 +165,14 @@ class Case:
         if not self.measure:
             return None
         try:
-            found = resample(
+            resampling = resample(
                 {"model": self.model}, self.small, self.plan, train_scores=False, workers=self.workers,
                 title="Scoring the plan under audit",
             )  # fmt: skip
         except RuntimeError as error:
             self.notes.append(f"Nothing could be measured: {str(error).replace('model', 'the model', 1)}")
             return None
-        return found.trials["model"]
+        return resampling.trials["model"]
 
     @cached_property
     def answers(self) -> Answers | None:
@@ -273,15 +273,15 @@ def in_row_order(trial: Trial, splits: Splits) -> tuple[Ints, Answers | None]:
 
 def replaced(problem: Problem, cells: Mapping[str, NDArray[Any]]) -> Problem | None:
     """The problem with other numbers in some columns; None where the table as given cannot be changed."""
-    given = _with_cells(problem.given, problem.raw.names, cells)
-    if given is None:
+    frame = _with_cells(problem.given, problem.raw.names, cells)
+    if frame is None:
         return None
     columns = [
         RawColumn(c.name, "number", np.asarray(cells[c.name], dtype=np.float64)) if c.name in cells else c
         for c in problem.raw.columns
     ]
     raw = RawTable(columns, problem.n_rows, problem.raw.named, None, problem.raw.native)
-    return replace(problem, raw=raw, given=given)
+    return replace(problem, raw=raw, given=frame)
 
 
 def shuffled(problem: Problem, names: Sequence[str], seed: int = 0) -> Problem | None:
@@ -289,8 +289,8 @@ def shuffled(problem: Problem, names: Sequence[str], seed: int = 0) -> Problem |
     order = np.random.default_rng([seed, 5]).permutation(problem.n_rows)
     columns = [replace(c, values=c.values[order]) if c.name in names else c for c in problem.raw.columns]
     raw = RawTable(columns, problem.n_rows, problem.raw.named, None, problem.raw.native)
-    given = _with_cells(problem.given, problem.raw.names, dict.fromkeys(names), order)
-    return None if given is None else replace(problem, raw=raw, given=given)
+    frame = _with_cells(problem.given, problem.raw.names, dict.fromkeys(names), order)
+    return None if frame is None else replace(problem, raw=raw, given=frame)
 
 
 def narrowed(problem: Problem, names: Iterable[str]) -> Problem | None:
@@ -301,33 +301,33 @@ def narrowed(problem: Problem, names: Iterable[str]) -> Problem | None:
         [problem.raw.columns[j] for j in places], problem.n_rows, problem.raw.named, None, problem.raw.native
     )
     if isinstance(problem.given, np.ndarray):
-        given: Any = problem.given[:, places]
+        frame: Any = problem.given[:, places]
     elif hasattr(problem.given, "iloc"):
-        given = problem.given.iloc[:, places]
+        frame = problem.given.iloc[:, places]
     elif isinstance(problem.given, (RawTable, Mapping)):
-        given = raw
+        frame = raw
     else:
         return None
-    told = None if problem.told is None else {k: v for k, v in problem.told.items() if k in wanted}
-    return replace(problem, raw=raw, given=given, told=told)
+    kinds = None if problem.told is None else {k: v for k, v in problem.told.items() if k in wanted}
+    return replace(problem, raw=raw, given=frame, told=kinds)
 
 
-def _with_cells(given: Any, names: Sequence[str], cells: Mapping[str, Any], order: NDArray[Any] | None = None) -> Any:
+def _with_cells(frame: Any, names: Sequence[str], cells: Mapping[str, Any], order: NDArray[Any] | None = None) -> Any:
     """The table as the user gave it with other cells in some columns, or with their own cells in another ``order``."""
     places = [j for j, name in enumerate(names) if name in cells]
-    if isinstance(given, np.ndarray):
-        out = given.astype(np.float64) if order is None and given.dtype.kind in "iufb" else given.copy()
+    if isinstance(frame, np.ndarray):
+        out = frame.astype(np.float64) if order is None and frame.dtype.kind in "iufb" else frame.copy()
         for j in places:
-            out[:, j] = given[order, j] if order is not None else cells[names[j]]
+            out[:, j] = frame[order, j] if order is not None else cells[names[j]]
         return out
-    if hasattr(given, "iloc"):
-        out = given.copy()
+    if hasattr(frame, "iloc"):
+        out = frame.copy()
         for j in places:
-            label = given.columns[j]
-            out[label] = given[label].to_numpy()[order] if order is not None else cells[names[j]]
+            label = frame.columns[j]
+            out[label] = frame[label].to_numpy()[order] if order is not None else cells[names[j]]
         return out
     # Ours read the raw table; what others would be given in this form cannot be rebuilt here.
-    return given if isinstance(given, (RawTable, Mapping)) else None
+    return frame if isinstance(frame, (RawTable, Mapping)) else None
 
 
 def standardised_inside(problem: Problem, split: Split) -> tuple[Problem, Split]:
@@ -345,9 +345,10 @@ def standardised_inside(problem: Problem, split: Split) -> tuple[Problem, Split]
     return (problem if changed is None else changed), split
 
 
-def case_of_resampling(model: Any, name: str, found: Resampling, metric: Metric | None = None) -> Case:
+def case_of_resampling(model: Any, name: str, resampling: Resampling, metric: Metric | None = None) -> Case:
     """The case of an evaluation that has been made; nothing is fitted again."""
     return Case(
-        model, found.problem, found.splits, metric or USUAL[found.task][0], np.arange(found.problem.n_rows),
-        measure=False, seed=found.splits.seed, scan_rows=LIGHT_ROWS, _base=found.trials.get(name),
+        model, resampling.problem, resampling.splits, metric or USUAL[resampling.task][0],
+        np.arange(resampling.problem.n_rows), measure=False, seed=resampling.splits.seed,
+        scan_rows=LIGHT_ROWS, _base=resampling.trials.get(name),
     )  # fmt: skip

@@ -39,13 +39,13 @@ class Ordered:
         """
         score = np.asarray(score, dtype=np.float64)
         order = np.argsort(-score, kind="stable")
-        found = np.asarray(positive, dtype=bool)[order].astype(np.uint8)
+        hits = np.asarray(positive, dtype=bool)[order].astype(np.uint8)
         by_score = score[order]
         ends = np.flatnonzero(np.append(by_score[1:] != by_score[:-1], True)) if len(score) else np.empty(0, np.int64)
         w = None if weight is None else np.ascontiguousarray(np.asarray(weight, dtype=np.float64)[order])
-        up = found.astype(np.float64) if w is None else w * found
-        down = (1.0 - found) if w is None else w * (1 - found)
-        return cls(by_score[ends], np.cumsum(up)[ends], np.cumsum(down)[ends], ends + 1, order, found, w)
+        up = hits.astype(np.float64) if w is None else w * hits
+        down = (1.0 - hits) if w is None else w * (1 - hits)
+        return cls(by_score[ends], np.cumsum(up)[ends], np.cumsum(down)[ends], ends + 1, order, hits, w)
 
     @property
     def n_positive(self) -> float:

@@ -69,8 +69,8 @@ def _ndcg(k: int, exponential: bool) -> Callable[[Queries], Floats]:
         gain = gains(queries.relevance, exponential)
         worth = np.where((queries.place < k) | (k == 0), 1.0 / np.log2(2.0 + queries.place), 0.0)
         best = gain[np.lexsort((-gain, queries.query))]
-        found, ideal = queries.sums(queries.shared(gain) * worth), queries.sums(best * worth)
-        return np.divide(found, ideal, out=np.full(len(found), np.nan), where=ideal > 0)
+        gained, ideal = queries.sums(queries.shared(gain) * worth), queries.sums(best * worth)
+        return np.divide(gained, ideal, out=np.full(len(gained), np.nan), where=ideal > 0)
 
     return score
 
@@ -86,8 +86,8 @@ def _precision_at(k: int) -> Callable[[Queries], Floats]:
 def _recall_at(k: int) -> Callable[[Queries], Floats]:
     def score(queries: Queries) -> Floats:
         relevant = queries.shared((queries.relevance > 0).astype(np.float64))
-        found, total = queries.sums(relevant * (queries.place < k)), queries.sums(relevant)
-        return np.divide(found, total, out=np.full(len(found), np.nan), where=total > 0)
+        hits, total = queries.sums(relevant * (queries.place < k)), queries.sums(relevant)
+        return np.divide(hits, total, out=np.full(len(hits), np.nan), where=total > 0)
 
     return score
 
@@ -120,9 +120,9 @@ def _by_query(name: str, score: Callable[[Queries], Floats], meaning: str) -> Me
 
     def rows(answers: Answers) -> Floats:
         queries = Queries.of(answers)
-        found = score(queries)
+        scores = score(queries)
         out = np.zeros((answers.n, 2))
-        out[queries.first] = np.column_stack([np.nan_to_num(found), ~np.isnan(found)])
+        out[queries.first] = np.column_stack([np.nan_to_num(scores), ~np.isnan(scores)])
         return out
 
     return Metric(name, "ranking", rows, ratio, bounds=(0, 1), needs="score", meaning=meaning)

@@ -39,24 +39,24 @@ def seconds_of(budget: Any) -> float:
     >>> seconds_of("5m"), seconds_of("1h30m"), seconds_of(20)
     (300.0, 5400.0, 20.0)
     """
-    told: float | None = None
+    seconds: float | None = None
     if isinstance(budget, str):
         text = budget.strip().lower().replace(" ", "")
         parts = re.findall(r"(\d+(?:\.\d+)?)(h|m|s|)(?:in|ins|rs?|ecs?)?", text)
         if parts and re.fullmatch(r"(?:\d+(?:\.\d+)?(?:hrs?|mins?|secs?|[hms])?)+", text):
-            told = sum(float(number) * _UNITS[unit] for number, unit in parts)
+            seconds = sum(float(number) * _UNITS[unit] for number, unit in parts)
     elif isinstance(budget, (int, float)) and not isinstance(budget, bool):
-        told = float(budget)
-    if told is None or not math.isfinite(told) or told <= 0:
+        seconds = float(budget)
+    if seconds is None or not math.isfinite(seconds) or seconds <= 0:
         raise ValueError(f'budget must be a time above 0: seconds, or "30s", "5m", "1h30m"; got {budget!r}.')
-    return told
+    return seconds
 
 
 class OutOfTimeError(Exception):
     """The budget is used up; what was begun is dropped, what was done is kept."""
 
 
-def cost_of(params: Mapping[str, Any], given: Mapping[str, Any]) -> float:
+def cost_of(params: Mapping[str, Any], defaults: Mapping[str, Any]) -> float:
     """How many times the work of the parameters as given others may be, by what they say of it; at least 1.
 
     >>> cost_of({"n_estimators": 500, "max_depth": 3}, {"n_estimators": 100, "max_depth": None})
@@ -64,7 +64,7 @@ def cost_of(params: Mapping[str, Any], given: Mapping[str, Any]) -> float:
     """
     total = 1.0
     for name, value in params.items():
-        usual = given.get(name)
+        usual = defaults.get(name)
         numbers = all(isinstance(v, (int, float)) and not isinstance(v, bool) and v > 0 for v in (value, usual))
         if name.rsplit("__", 1)[-1] in COSTS and numbers:
             total *= value / usual
@@ -102,7 +102,7 @@ class Pace:
         seconds: dict[int, list[float]] = {}
         for rows, took in self.seen:
             seconds.setdefault(rows, []).append(took)
-        return {rows: sum(found) / len(found) for rows, found in seconds.items()}
+        return {rows: sum(times) / len(times) for rows, times in seconds.items()}
 
     def longest(self, rows: int) -> float:
         """What the longest fit seen would take with so many rows.

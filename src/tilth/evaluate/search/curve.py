@@ -64,10 +64,11 @@ class ValidationCurve(Result):
         """One row per value: validation score with interval, training score."""
         import pandas as pd
 
-        found = [t.interval(self.metric, self.ratio, self.level) for t in self.tried]
+        intervals = [t.interval(self.metric, self.ratio, self.level) for t in self.tried]
         facts = {
-            f"{self.metric.name} (validation)": [f.value for f in found],
-            "low": [f.low for f in found], "high": [f.high for f in found], "method": [f.method for f in found],
+            f"{self.metric.name} (validation)": [f.value for f in intervals],
+            "low": [f.low for f in intervals], "high": [f.high for f in intervals],
+            "method": [f.method for f in intervals],
             f"{self.metric.name} (training, optimistic)": self.train, "status": [t.status() for t in self.tried],
         }  # fmt: skip
         (name,) = beside([self.parameter], facts, "parameter")
@@ -89,9 +90,9 @@ class ValidationCurve(Result):
         """Both curves with the spread over folds; gives a matplotlib Figure."""
         from tilth.plot.search import validation_curve
 
-        found = [t.interval(self.metric, self.ratio, self.level) for t in self.tried]
+        intervals = [t.interval(self.metric, self.ratio, self.level) for t in self.tried]
         return validation_curve(
-            self.values, self.validation, np.array([f.low for f in found]), np.array([f.high for f in found]),
+            self.values, self.validation, np.array([f.low for f in intervals]), np.array([f.high for f in intervals]),
             self.train, self.parameter, self.metric.name, log=self.log, best=self.best, level=self.level,
         )  # fmt: skip
 
@@ -108,27 +109,27 @@ class ValidationCurve(Result):
         return data
 
 
-def curve_of(found: SearchResult, parameter: str | None, points: int) -> ValidationCurve:
+def curve_of(result: SearchResult, parameter: str | None, points: int) -> ValidationCurve:
     """Fit over the values of one parameter, the others as the search chose them."""
-    task = found.task
+    task = result.task
     name = task.space.names[0] if parameter is None else parameter
     searched = task.space[name]
     if points < 2:
         raise ValueError(f"A validation curve needs at least 2 points; got {points}.")
     values = searched.grid(points)
-    grid = Grid([{**found.best_params, name: value} for value in values])
+    grid = Grid([{**result.best_params, name: value} for value in values])
 
     def job(proposal: Proposal, split: Split) -> Any:
         return try_split, (task.model, proposal, task.problem, split, task.metric, task.seed)
 
-    watch = Watch(None, found.watch.timeout, found.watch.workers)
-    hunt = Hunt(f"curve of {name}", task.space, grid, found.inner, task.metric, task.given, job, watch, Log())
+    watch = Watch(None, result.watch.timeout, result.watch.workers)
+    hunt = Hunt(f"curve of {name}", task.space, grid, result.inner, task.metric, task.given, job, watch, Log())
     # What the search has tried already is not fitted again.
-    keys = {hunt._key(Proposal(t.params, t.share)): t for t in found.tried}
+    keys = {hunt._key(Proposal(t.params, t.share)): t for t in result.tried}
     known = [keys.get(hunt._key(Proposal(p))) for p in grid.combinations]
     hunt.proposer = Grid([p for p, t in zip(grid.combinations, known, strict=True) if t is None])
     fresh = iter(hunt.run())
     tried = [next(fresh) if t is None else t for t in known]
     return ValidationCurve(
-        name, values, tried, task.metric, found.inner.test_ratio, bool(getattr(searched, "log", False)), found.level
+        name, values, tried, task.metric, result.inner.test_ratio, bool(getattr(searched, "log", False)), result.level
     )

@@ -23,8 +23,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 def stops_early(model: Any) -> bool:
     """Whether the model, or the last step of a pipeline, is set to stop early and can be given the held-out rows."""
     last = last_step(model)
-    asked = getattr(last, "early_stopping", False) is True
-    return asked and hasattr(last, "fit") and "eval_set" in inspect.signature(last.fit).parameters
+    wanted = getattr(last, "early_stopping", False) is True
+    return wanted and hasattr(last, "fit") and "eval_set" in inspect.signature(last.fit).parameters
 
 
 def _has(method: str) -> Callable[[F], F]:

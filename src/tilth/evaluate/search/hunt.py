@@ -59,25 +59,25 @@ def fold_of(outcome: Outcome, metric: Metric) -> Fold:
 
 def candidate(model: Any, params: dict[str, Any], problem: Problem) -> Any:
     """A copy of the model with these parameters; one that stops early puts its held-out rows aside first."""
-    made = clone(model).set_params(**{k: clone(v, safe=False) for k, v in params.items()})
-    if not stops_early(made):
-        return made
-    if problem.told is not None and "kinds" in made.get_params(deep=False):
-        made.set_params(kinds={**problem.told, **(made.get_params(deep=False)["kinds"] or {})})
-    return EarlyStopped(made)
+    model_tried = clone(model).set_params(**{k: clone(v, safe=False) for k, v in params.items()})
+    if not stops_early(model_tried):
+        return model_tried
+    if problem.told is not None and "kinds" in model_tried.get_params(deep=False):
+        model_tried.set_params(kinds={**problem.told, **(model_tried.get_params(deep=False)["kinds"] or {})})
+    return EarlyStopped(model_tried)
 
 
 def fit_all(model: Any, params: dict[str, Any], problem: Problem) -> Any:
     """The model with these parameters, learned from all rows."""
-    made = candidate(model, params, problem)
+    configured = candidate(model, params, problem)
     labels: Any = problem.labels
-    if isinstance(made, Estimator) and problem.target_name is not None:
+    if isinstance(configured, Estimator) and problem.target_name is not None:
         import pandas as pd
 
         labels = pd.Series(labels, name=problem.target_name)  # the model knows its target again in other tables
     every = np.arange(problem.n_rows)
-    rows = problem.given_to(made) if problem.starts is None else problem.rows(every, made)
-    fitted = made.fit(rows, labels, **fit_extras(made, problem, every))
+    rows = problem.given_to(configured) if problem.starts is None else problem.rows(every, configured)
+    fitted = configured.fit(rows, labels, **fit_extras(configured, problem, every))
     return fitted.estimator_ if isinstance(fitted, EarlyStopped) else fitted
 
 
@@ -86,11 +86,11 @@ def try_split(
 ) -> Fold:  # fmt: skip
     """Fit on the training rows of one split, or on a share of them, and score the test rows."""
     try:
-        made = candidate(model, proposal.params, problem)
+        configured = candidate(model, proposal.params, problem)
     except Exception as error:  # parameters that a model refuses belong to their try
         return Fold(failure=f"{type(error).__name__}: {error}")
     classes = problem.target if problem.task == "classification" else None
-    return fold_of(answer_split(made, problem, shortened(split, proposal.share, classes, seed), True), metric)
+    return fold_of(answer_split(configured, problem, shortened(split, proposal.share, classes, seed), True), metric)
 
 
 def shortened(split: Split, share: float, classes: NDArray[Any] | None, seed: int) -> Split:
@@ -184,7 +184,7 @@ class Hunt:
         """Whether the log, or an earlier try of the same parameters, has the answer; it is then taken over."""
         entry = self.log.done.get((self.place, index))
         if entry is not None:
-            found = Tried.from_json(entry, self.space, self.given)
+            trial = Tried.from_json(entry, self.space, self.given)
             if not proposal.given and entry["params"] != json.loads(json.dumps(self.space.encode(proposal.params))):
                 raise ValueError(
                     f"{self.owner}: the log has other parameters for try {index} than are proposed now; it was written "
@@ -195,12 +195,12 @@ class Hunt:
             same = next((t for t in self.tried if self._key(Proposal(t.params, t.share)) == key), None)
             if same is None:
                 return False
-            found = Tried(
+            trial = Tried(
                 index, same.params, same.scores, same.train, np.zeros(len(same.scores)), same.failures, same.share,
                 proposal.given,
             )  # fmt: skip
-            self.log.add(found.to_json(self.place, self.space))
-        self.tried.append(found)
+            self.log.add(trial.to_json(self.place, self.space))
+        self.tried.append(trial)
         work.advance(len(self.splits))
         return True
 

@@ -62,15 +62,17 @@ class OptunaProposer:
                 places = self.space.places(tried.params)
                 if math.isfinite(tried.score) and not tried.failures and not math.isnan(places.sum()):
                     params = self.space.encode(tried.params)
-                    told = {k: v["option"] if isinstance(v, dict) else v for k, v in params.items()}
+                    known = {k: v["option"] if isinstance(v, dict) else v for k, v in params.items()}
                     study.add_trial(
-                        optuna.trial.create_trial(params=told, distributions=distributions, value=tried.score)
+                        optuna.trial.create_trial(params=known, distributions=distributions, value=tried.score)
                     )
-            asked = study.ask(distributions).params
+            suggested = study.ask(distributions).params
         finally:
             optuna.logging.set_verbosity(before)
-        found = {p.name: p.options[asked[p.name]] if isinstance(p, Choice) else asked[p.name] for p in self.space}
-        return Proposal(found)
+        values = {
+            p.name: p.options[suggested[p.name]] if isinstance(p, Choice) else suggested[p.name] for p in self.space
+        }
+        return Proposal(values)
 
     def _distribution(self, parameter: Any) -> Any:
         from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution

@@ -52,8 +52,8 @@ class Proposer(Protocol):
 
 
 def proposer(
-    method: str, space: Space, given: dict[str, Any], metric: Metric, *, trials: int | None, timed: bool, n_train: int,
-    seed: int,
+    method: str, space: Space, defaults: dict[str, Any], metric: Metric, *, trials: int | None, timed: bool,
+    n_train: int, seed: int,
 ) -> Proposer:  # fmt: skip
     """The way to propose of this name; ``timed`` searches go on until their time is over."""
     if method not in get_args(Method):
@@ -68,14 +68,14 @@ def proposer(
     if method == "grid":
         return Grid(space.grid_of(trials))
     if method == "halving":
-        return Halving(space, given, metric, wanted or HALVING_TRIALS, n_train, seed)
+        return Halving(space, defaults, metric, wanted or HALVING_TRIALS, n_train, seed)
     if method == "optuna":
         from tilth.evaluate.search.optuna_driver import OptunaProposer
 
-        return OptunaProposer(space, given, metric, wanted, seed)
+        return OptunaProposer(space, defaults, metric, wanted, seed)
     if method == "dense":
-        return Dense(space, given, metric, wanted, seed)
-    return Spread(space, given, wanted, seed, by_chance=method == "random")
+        return Dense(space, defaults, metric, wanted, seed)
+    return Spread(space, defaults, wanted, seed, by_chance=method == "random")
 
 
 @dataclass
@@ -269,8 +269,8 @@ class Halving:
         rung, begin = self._rung(index)
         share = self.rungs[rung][1]
         if rung == 0:
-            found = self._start.ask(index, history)
-            return Proposal(found.params, share, found.given)
+            proposal = self._start.ask(index, history)
+            return Proposal(proposal.params, share, proposal.given)
         before = [t for t in history if begin - self.rungs[rung - 1][0] <= t.index < begin]
         chosen = ranked(before, self.metric)[index - begin]
         return Proposal(chosen.params, share, chosen.given)

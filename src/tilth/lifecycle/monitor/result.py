@@ -91,29 +91,29 @@ class Monitoring(Result):
         if self.n_rows == 0:
             return "There are no new rows to compare."
         lost = [n for f in self["M101"] for n in f.columns]
-        said = (
+        sentences = (
             [f"{listed(lost)} {'is' if len(lost) == 1 else 'are'} not there: the model cannot answer."] if lost else []
         )
         changed, total = [n for n in self.changed if n not in lost], len(self.columns)
         few = self.undecided
         if changed:
             verb = "has" if len(changed) == 1 else "have"
-            said.append(f"{len(changed)} of {count(total, 'column')} {verb} changed: {listed(changed)}.")
-            said.append("Scores measured on the old rows do not carry over.")
+            sentences.append(f"{len(changed)} of {count(total, 'column')} {verb} changed: {listed(changed)}.")
+            sentences.append("Scores measured on the old rows do not carry over.")
         elif few:
-            said.append(
+            sentences.append(
                 f"{count(self.n_rows, 'row')} are too few to tell whether {_these(few, total)} changed; nothing "
                 "alarming was seen."
-                if not said
+                if not sentences
                 else f"{count(self.n_rows, 'row')} are too few to tell more."
             )
-        elif not said:
+        elif not sentences:
             unknown = [str(n) for n in self.columns.loc[self.columns["state"] == "shares not known", "column"]]
             sure = "a large one would have been"
             if unknown:
                 sure = f"of {listed(unknown, 3)} only range, levels and missing cells could be compared"
-            said.append(f"No change seen in {count(total, 'column')} of {count(self.n_rows, 'new row')}; {sure}.")
-        return " ".join(said)
+            sentences.append(f"No change seen in {count(total, 'column')} of {count(self.n_rows, 'new row')}; {sure}.")
+        return " ".join(sentences)
 
     def frame(self) -> pd.DataFrame:
         """One row per column: what was compared, how large the difference is, and what it comes to."""
@@ -139,8 +139,8 @@ class Monitoring(Result):
         from tilth.plot.monitoring import change_sizes, share_bars
 
         if column is not None:
-            told = self.shares(column)
-            return share_bars(told["value"].tolist(), told["training"].to_numpy(), told["now"].to_numpy(), column)
+            shares = self.shares(column)
+            return share_bars(shares["value"].tolist(), shares["training"].to_numpy(), shares["now"].to_numpy(), column)
         drawn = self.columns[self.columns["psi"].notna()]
         return change_sizes(
             drawn["column"].tolist(), drawn["psi"].to_numpy(), drawn["psi by chance"].to_numpy(),
@@ -157,11 +157,11 @@ class Monitoring(Result):
 
     def sections(self) -> list[Section]:
         """Verdict and findings; then every column."""
-        found = self.findings_frame()
+        findings = self.findings_frame()
         first = next((f.advice for f in self.findings if f.severity != "info"), "")
         figure = self.plot if self.columns["psi"].notna().any() else None
         return [
-            Section("New rows", self.verdict(), found if len(found) else None, advice=first, light=self.light),
+            Section("New rows", self.verdict(), findings if len(findings) else None, advice=first, light=self.light),
             Section(
                 "New rows, column by column",
                 f"Size of each change (PSI) beside what chance gives; any false alarm has chance {self.level:g}.",
@@ -298,11 +298,11 @@ def _compare(known: ColumnReference, tally: Tally, m_rows: int, n_rows: int) -> 
 
 def _findings(one: _Compared, level: float) -> list[Finding]:
     known, tally = one.known, one.tally
-    found: list[Finding] = []
+    findings: list[Finding] = []
     name = f"the target {known.name}" if known.role == "target" else known.name
 
     def say(severity: Severity, code: str, title: str, evidence: dict[str, Any], advice: str) -> None:
-        found.append(Finding(severity, (known.name,), f"{name}{title}", evidence, advice, code))
+        findings.append(Finding(severity, (known.name,), f"{name}{title}", evidence, advice, code))
 
     if tally.n_unreadable:
         share = tally.n_unreadable / max(1, one.n + tally.n_missing)
@@ -341,7 +341,7 @@ def _findings(one: _Compared, level: float) -> list[Finding]:
             + listed([shown(v) for v in tally.unlisted], 3),
             {"cells": one.unlisted, "share": share, "levels": dict(tally.unlisted), "p_value": one.p["levels"]},
             "The model was not trained on them.")  # fmt: skip
-    return found
+    return findings
 
 
 def _article(kind: str) -> str:

@@ -107,9 +107,9 @@ class IsolationForest(TreeModel, Detector):
 
     def explain(self, X: Any) -> Explanation:
         """Path length of each row as a sum over the columns: what lowers it makes the row an anomaly (TreeSHAP)."""
-        made = super().explain(X)
-        made.classes = ["path length"]
-        return made
+        explanation = super().explain(X)
+        explanation.classes = ["path length"]
+        return explanation
 
     def sections(self) -> list[Section]:
         """The cut, besides what all tree models tell."""

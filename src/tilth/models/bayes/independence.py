@@ -28,7 +28,7 @@ def dependence_table(table: Table, y: NDArray[Any]) -> Any:
     rows = slice(None, None, step)
     coded = {c.name: _codes(Column(c.name, c.kind, c.values[rows])) for c in table.columns}
     y = y[rows]
-    found = []
+    pairs = []
     for a, b in combinations(coded, 2):
         (ca, na), (cb, nb) = coded[a], coded[b]
         keep = (ca >= 0) & (cb >= 0)
@@ -41,8 +41,8 @@ def dependence_table(table: Table, y: NDArray[Any]) -> Any:
         spread = min(_entropy(cells.sum(axis=2)), _entropy(cells.sum(axis=1)))
         corrected = max(0.0, information - freedom / (2 * n))
         strength = min(1.0, corrected / spread) if spread > 0 else 0.0
-        found.append((a, b, strength, float(chi2.sf(2 * n * information, freedom))))
-    frame = pd.DataFrame(found, columns=["first", "second", "strength", "p_value"])
+        pairs.append((a, b, strength, float(chi2.sf(2 * n * information, freedom))))
+    frame = pd.DataFrame(pairs, columns=["first", "second", "strength", "p_value"])
     return frame.sort_values("strength", ascending=False, kind="stable", ignore_index=True)
 
 

@@ -272,8 +272,8 @@ class NaiveBayes(GenerativeClassifier):
         codes = codes_among(
             one_dimensional(target, raw.n_rows, type(self).__name__), self.classes_, type(self).__name__
         )
-        found = dependence_table(self._table(raw, warn=False), codes)
-        strong = found[found["strength"] > 0.5]
+        table = dependence_table(self._table(raw, warn=False), codes)
+        strong = table[table["strength"] > 0.5]
         if len(strong):
             first = strong.iloc[0]
             warn_model(
@@ -281,7 +281,7 @@ class NaiveBayes(GenerativeClassifier):
                 f"{type(self).__name__}: {first['first']!r} and {first['second']!r} depend on each other given the "
                 f"class (strength {first['strength']:.2f} of 1); their evidence counts twice. Leave one out.",
             )
-        return found
+        return table
 
     def sections(self) -> list[Section]:
         """The common pages and the tables."""

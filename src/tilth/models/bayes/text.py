@@ -114,11 +114,11 @@ class CountNB(GenerativeClassifier):
         check_is_fitted(self)
         names = self.plan_.outputs or list(self.schema_.names)
         score = self.feature_log_prob_
-        found = {}
+        words = {}
         for c, label in enumerate(self.classes_.tolist()):
             others = np.delete(score, c, axis=0).mean(axis=0) if len(score) > 1 else 0.0
-            found[label] = [names[j] for j in np.argsort(others - score[c], kind="stable")[:n]]
-        return found
+            words[label] = [names[j] for j in np.argsort(others - score[c], kind="stable")[:n]]
+        return words
 
 
 _ASSUMED = (

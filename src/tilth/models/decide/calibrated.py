@@ -100,9 +100,9 @@ class CalibratedClassifier(AroundClassifier):
         self.method_, self.maps_, self.losses_, self.reliability_ = "none", [], {}, {}
         self.floor_ = 0.01
         if k > 1:
-            found, part = self._out_of_fold(inner, self._seed())
-            self.floor_ = odds_floor(found) if probable else 0.01
-            z = self._log_odds(found, probable)
+            scores, part = self._out_of_fold(inner, self._seed())
+            self.floor_ = odds_floor(scores) if probable else 0.01
+            z = self._log_odds(scores, probable)
             crossed = {m: self._crossed(m, z, target, inner.weight, part) for m in self._wanted(probable)}
             rows = {m: -np.log(np.clip(p[np.arange(len(p)), target], _TINY, 1)) for m, p in crossed.items()}
             self.losses_ = {m: float(np.average(v, weights=inner.weight)) for m, v in rows.items()}
@@ -120,11 +120,11 @@ class CalibratedClassifier(AroundClassifier):
             return [self.method]
         return [m for m in METHODS if probable or m != "none"]
 
-    def _log_odds(self, found: Floats, probable: bool) -> Floats:
+    def _log_odds(self, scores: Floats, probable: bool) -> Floats:
         """Scores whose maps are learned: of the second of two classes alone, n x 1, else of every class, n x k."""
-        if found.shape[1] == 2:
-            return log_odds(found[:, 1:], self.floor_) if probable else found[:, 1:] - found[:, :1]
-        return log_odds(found, self.floor_) if probable else found
+        if scores.shape[1] == 2:
+            return log_odds(scores[:, 1:], self.floor_) if probable else scores[:, 1:] - scores[:, :1]
+        return log_odds(scores, self.floor_) if probable else scores
 
     def _crossed(
         self, method: str, z: Floats, target: NDArray[Any], weight: Floats | None, part: NDArray[np.int64]
@@ -153,10 +153,12 @@ class CalibratedClassifier(AroundClassifier):
 
     def probabilities(self, table: Any) -> Floats:
         """The maps of the scores of the model inside."""
-        found = self._inner_scores(table)
+        scores = self._inner_scores(table)
         if len(self.classes_) == 1:
-            return np.ones((len(found), 1))
-        return _probabilities(self.method_, self.maps_, self._log_odds(found, "probabilities" in says(self.estimator_)))
+            return np.ones((len(scores), 1))
+        return _probabilities(
+            self.method_, self.maps_, self._log_odds(scores, "probabilities" in says(self.estimator_))
+        )
 
     # ------------------------------------------------------------------------------------------------------- speaking
 
@@ -173,7 +175,7 @@ class CalibratedClassifier(AroundClassifier):
         from tilth.plot.decisions import reliability_plot
 
         check_is_fitted(self)
-        lines = {name: (found[:, 0], found[:, 1]) for name, found in self.reliability_.items()}
+        lines = {name: (points[:, 0], points[:, 1]) for name, points in self.reliability_.items()}
         if not lines:
             lines = {"one class": (np.ones(1), np.ones(1))}
         what = f"P({self.classes_[-1]})" if len(self.classes_) == 2 else "probability of the answer"
@@ -200,12 +202,12 @@ def _maps(method: str, z: Floats, target: NDArray[Any], weight: Floats | None) -
 
 
 def _probabilities(method: str, maps: list[Floats], z: Floats) -> Floats:
-    found = np.column_stack([apply_map(method, learned, z[:, j]) for j, learned in enumerate(maps)])
-    if found.shape[1] == 1:
-        return np.column_stack([1 - found[:, 0], found[:, 0]])
-    total = found.sum(axis=1, keepdims=True)
+    shares = np.column_stack([apply_map(method, learned, z[:, j]) for j, learned in enumerate(maps)])
+    if shares.shape[1] == 1:
+        return np.column_stack([1 - shares[:, 0], shares[:, 0]])
+    total = shares.sum(axis=1, keepdims=True)
     # No class is possible by any of the maps: then all are equally so.
-    return np.where(total > 0, found / np.where(total > 0, total, 1.0), 1.0 / found.shape[1])
+    return np.where(total > 0, shares / np.where(total > 0, total, 1.0), 1.0 / shares.shape[1])
 
 
 def _simplest(rows: dict[str, Floats], weight: Floats | None) -> str:
@@ -226,5 +228,5 @@ def _bins(probability: Floats, target: NDArray[Any], weight: Floats | None) -> F
         p, event = probability[:, 1], target == 1
     else:
         p, event = probability.max(axis=1), target == probability.argmax(axis=1)
-    found = reliability(p, event, weight)
-    return np.column_stack([found.promised, found.happened, found.n])
+    bins = reliability(p, event, weight)
+    return np.column_stack([bins.promised, bins.happened, bins.n])

@@ -77,8 +77,8 @@ class Conformal(Around):
 
     def _keep(self, inner: Inner, rows: Ints, scores: Floats, fold: Ints, strata: tuple[list[Any], Ints]) -> None:
         self.calibration_scores_, self.calibration_fold_ = scores, fold
-        self.strata_, found = strata
-        self.calibration_stratum_ = found[rows]
+        self.strata_, stratum = strata
+        self.calibration_stratum_ = stratum[rows]
         self.calibration_weight_ = None if inner.weight is None else inner.weight[rows]
 
     def _strata(self, raw: RawTable) -> tuple[list[Any], Ints]:
@@ -112,10 +112,10 @@ class Conformal(Around):
         return self.calibration_scores_[chosen], self.calibration_fold_[chosen], weight
 
     def _level(self, level: float | None) -> float:
-        found = self.level if level is None else level
-        if isinstance(found, bool) or not isinstance(found, (int, float, np.number)) or not 0 < found < 1:
-            raise ValueError(f"{type(self).__name__}: level must lie between 0 and 1, as in 0.9; got {found!r}.")
-        return float(found)
+        wanted = self.level if level is None else level
+        if isinstance(wanted, bool) or not isinstance(wanted, (int, float, np.number)) or not 0 < wanted < 1:
+            raise ValueError(f"{type(self).__name__}: level must lie between 0 and 1, as in 0.9; got {wanted!r}.")
+        return float(wanted)
 
     def validate_state(self) -> None:
         """Refuse a state whose scores and models do not fit together."""
@@ -215,8 +215,8 @@ class ConformalRegressor(Conformal, Regressor):
             if self.method == "cqr":
                 settings = _quantile_settings(inner.estimator, type(self).__name__)
                 tail = (1 - self.level) / 2
-                found = [inner.fit(train, quiet=i > 0, **settings(q)) for i, q in enumerate((0.5, tail, 1 - tail))]
-                self.estimator_, self.estimators_ = found[0], found[1:]
+                models = [inner.fit(train, quiet=i > 0, **settings(q)) for i, q in enumerate((0.5, tail, 1 - tail))]
+                self.estimator_, self.estimators_ = models[0], models[1:]
                 low, high = self._band(inner.rows(test))
                 scores[test] = outside_scores(target[test], low, high)
             else:
@@ -253,7 +253,7 @@ class ConformalRegressor(Conformal, Regressor):
 
     def intervals(self, rows: RawTable, level: float | None = None, prediction: Floats | None = None) -> Floats:
         """Low and high of rows, n x 2."""
-        found = self._level(level)
+        wanted = self._level(level)
         if self.method == "cqr":
             centres = np.column_stack([-self._band(rows)[0], self._band(rows)[1]])[:, :, None]
         elif self.estimators_:
@@ -268,7 +268,7 @@ class ConformalRegressor(Conformal, Regressor):
             scores, fold, weight = self._calibration(int(s))
             here = stratum == s
             for side in (0, 1):
-                ends[here, side] = plus_bound(centres[here, side], fold, scores, found, weight)
+                ends[here, side] = plus_bound(centres[here, side], fold, scores, wanted, weight)
         # Bands that cross by more than the width (cqr) leave no room: then the middle is the interval.
         low, high = -ends[:, 0], ends[:, 1]
         crossed = low > high
@@ -278,10 +278,10 @@ class ConformalRegressor(Conformal, Regressor):
     def coverage_report(self, X: Any, y: Any = None, level: float | None = None) -> Coverage:
         """How many rows with known target are covered: all, by width of the interval, by the values of ``by``."""
         owner = type(self).__name__
-        raw, given, _ = split_target(X, y, owner)
-        true = numbers_of(one_dimensional(given, raw.n_rows, owner), owner)
-        found = self.predict_interval(raw, level)
-        low, high = found["low"].to_numpy(), found["high"].to_numpy()
+        raw, labels, _ = split_target(X, y, owner)
+        true = numbers_of(one_dimensional(labels, raw.n_rows, owner), owner)
+        bounds = self.predict_interval(raw, level)
+        low, high = bounds["low"].to_numpy(), bounds["high"].to_numpy()
         width = high - low
         parts: dict[str, NDArray[Any]] = {}
         if len(np.unique(width)) > 1:
@@ -291,7 +291,7 @@ class ConformalRegressor(Conformal, Regressor):
         if self.by is not None:
             parts[self.by] = self._column_values(self._aligned(raw))
         covered = (true >= low) & (true <= high)
-        drawn = (found["prediction"].to_numpy(), low, high, true)
+        drawn = (bounds["prediction"].to_numpy(), low, high, true)
         held = len(self.calibration_scores_)
         return Coverage.of(covered, width, parts, self._level(level), "width", owner, drawn, held)
 
@@ -385,8 +385,8 @@ class ConformalClassifier(Conformal, AroundClassifier):
         )
 
     def _strangeness(self, model: Any, raw: RawTable) -> Floats:
-        found = class_scores(model, raw, self.classes_)
-        return label_scores(found, cast(SetMethod, self.method), self.penalty, self.free_classes)
+        scores = class_scores(model, raw, self.classes_)
+        return label_scores(scores, cast(SetMethod, self.method), self.penalty, self.free_classes)
 
     def _learn_around(self, inner: Inner, target: NDArray[Any]) -> None:
         if not self._uses_probabilities(inner):
@@ -435,29 +435,29 @@ class ConformalClassifier(Conformal, AroundClassifier):
 
     def sets(self, rows: RawTable, level: float | None = None) -> NDArray[np.bool_]:
         """Whether each class is in the set of each row, n x k."""
-        found = self._level(level)
+        promise = self._level(level)
         models = self.estimators_ or [self.estimator_]
-        asked = [self._strangeness(m, rows) for m in models]
-        inside = np.zeros(asked[0].shape, dtype=bool)
+        strangeness = [self._strangeness(m, rows) for m in models]
+        inside = np.zeros(strangeness[0].shape, dtype=bool)
         if self.by == "class":
             for c in range(len(self.classes_)):
-                inside[:, c] = self._within(c, [a[:, c] for a in asked], found)
+                inside[:, c] = self._within(c, [a[:, c] for a in strangeness], promise)
         else:
             stratum = self._stratum_of(rows)
             for s in np.unique(stratum):
                 here = stratum == s
-                inside[here] = self._within(int(s), [a[here] for a in asked], found)
+                inside[here] = self._within(int(s), [a[here] for a in strangeness], promise)
         if not self.allow_empty:
             top = self.probabilities(rows).argmax(axis=1)
             empty = ~inside.any(axis=1)
             inside[empty, top[empty]] = True
         return inside
 
-    def _within(self, stratum: int, asked: list[Floats], level: float) -> NDArray[np.bool_]:
+    def _within(self, stratum: int, strangeness: list[Floats], level: float) -> NDArray[np.bool_]:
         """Whether fewer than (n + 1) level calibration scores lie below, each compared by the model of its fold."""
         scores, fold, weight = self._calibration(stratum)
-        below = np.zeros(asked[0].shape)
-        for k, own in enumerate(asked):
+        below = np.zeros(strangeness[0].shape)
+        for k, own in enumerate(strangeness):
             chosen = fold == k
             below += weight_below(scores[chosen], own, None if weight is None else weight[chosen])
         total = float(len(scores)) if weight is None else float(weight.sum())
@@ -472,8 +472,8 @@ class ConformalClassifier(Conformal, AroundClassifier):
     def coverage_report(self, X: Any, y: Any = None, level: float | None = None) -> Coverage:
         """How many rows with known class are covered: all, by class, by size of the set, by the values of ``by``."""
         owner = type(self).__name__
-        raw, given, _ = split_target(X, y, owner)
-        true = codes_among(one_dimensional(given, raw.n_rows, owner), self.classes_, owner)
+        raw, labels, _ = split_target(X, y, owner)
+        true = codes_among(one_dimensional(labels, raw.n_rows, owner), self.classes_, owner)
         inside = self.predict_set(raw, level).to_numpy()
         size = inside.sum(axis=1)
         parts: dict[str, NDArray[Any]] = {"class": self.classes_[true], "size of set": size}

@@ -152,8 +152,8 @@ class ThresholdClassifier(AroundClassifier):
     def _choose(self, inner: Inner, yes: NDArray[np.bool_], probable: bool) -> None:
         goal = self._goal()
         seed = self._seed()
-        found, part = self._out_of_fold(inner, seed)
-        score = self._score(found, probable)
+        scores, part = self._out_of_fold(inner, seed)
+        score = self._score(scores, probable)
         self.thresholds_ = candidates(score)
         place = np.searchsorted(self.thresholds_, score, side="right")
         self.counts_ = counts_of_places(place, len(self.thresholds_), yes, inner.weight)
@@ -183,19 +183,25 @@ class ThresholdClassifier(AroundClassifier):
         self._resample(goal, place, yes, np.column_stack([chosen, plain]), inner, seed)
 
     def _resample(
-        self, goal: Goal, place: NDArray[Any], yes: NDArray[np.bool_], given: NDArray[np.bool_], inner: Inner, seed: int
+        self,
+        goal: Goal,
+        place: NDArray[Any],
+        yes: NDArray[np.bool_],
+        predicted: NDArray[np.bool_],
+        inner: Inner,
+        seed: int,
     ) -> None:
         """Draw rows (or groups of them) anew: how far the threshold moves, and what it saves."""
         weight = np.ones(len(yes)) if inner.weight is None else inner.weight
-        cells = 2 * ~given + ~yes[:, None]  # tp 0, fp 1, fn 2, tn 3
+        cells = 2 * ~predicted + ~yes[:, None]  # tp 0, fp 1, fn 2, tn 3
         assert self.thresholds_ is not None
-        found, losses = np.empty(REPEATS), np.empty((REPEATS, 2))
+        thresholds, losses = np.empty(REPEATS), np.empty((REPEATS, 2))
         for b, times in enumerate(drawn_weights(len(yes), inner.weight, inner.group, REPEATS, seed)):
             counts = counts_of_places(place, len(self.thresholds_), yes, times)
-            found[b] = self.thresholds_[goal.choose(self.thresholds_, counts)[0]]
+            thresholds[b] = self.thresholds_[goal.choose(self.thresholds_, counts)[0]]
             losses[b] = [_loss_of(goal, cells[:, j], times) for j in (0, 1)]
         tails = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
-        self.threshold_interval_ = np.quantile(found, tails, method="nearest")
+        self.threshold_interval_ = np.quantile(thresholds, tails, method="nearest")
         name, sign = ("cost per row", 1.0) if goal.costs is not None else goal.aim
         own, plain = (_loss_of(goal, cells[:, j], weight) for j in (0, 1))
         self.scores_ = {"measure": name}
@@ -218,9 +224,9 @@ class ThresholdClassifier(AroundClassifier):
 
     # -------------------------------------------------------------------------------------------------------- answers
 
-    def _score(self, found: Floats, probable: bool) -> Floats:
+    def _score(self, scores: Floats, probable: bool) -> Floats:
         """One number per row that rises with yes: a probability, or a lead."""
-        return found[:, self.positive_] if probable else found[:, self.positive_] - found[:, 1 - self.positive_]
+        return scores[:, self.positive_] if probable else scores[:, self.positive_] - scores[:, 1 - self.positive_]
 
     def probabilities(self, table: Any) -> Floats:
         """Those of the model inside."""
@@ -237,18 +243,18 @@ class ThresholdClassifier(AroundClassifier):
 
     def scores(self, table: Any) -> Floats:
         """How far the score is beyond the border, in favour of the last of two classes; or minus the expected costs."""
-        found = self._leads(table)
-        return found[:, 1] if found.shape[1] == 2 else found
+        leads = self._leads(table)
+        return leads[:, 1] if leads.shape[1] == 2 else leads
 
     def _leads(self, rows: RawTable) -> Floats:
         """What makes each class the answer, n x k; the largest wins."""
-        found = self._inner_scores(rows)
+        scores = self._inner_scores(rows)
         if self.costs_ is not None:
-            return np.asarray(-(found @ self.costs_))
+            return np.asarray(-(scores @ self.costs_))
         if self.threshold_ is None:
-            return found
-        beyond = self._score(found, "probabilities" in self.says()) - self.threshold_
-        out = np.empty_like(found)
+            return scores
+        beyond = self._score(scores, "probabilities" in self.says()) - self.threshold_
+        out = np.empty_like(scores)
         out[:, self.positive_], out[:, 1 - self.positive_] = beyond, -beyond
         return out
 
@@ -325,10 +331,10 @@ class ThresholdClassifier(AroundClassifier):
         ]
         name = self.scores_["measure"]
         own, usual, gap = (self.scores_[w] for w in ("chosen", "plain", "difference"))
-        told = "{:.4g} [{:.4g}, {:.4g}]"
+        form = "{:.4g} [{:.4g}, {:.4g}]"
         lines.append(
-            f"On rows the model had not seen, with thresholds chosen without them: {name} {told.format(*own)}; the "
-            f"usual threshold {plain} gives {told.format(*usual)}; difference {told.format(*gap)} ({LEVEL:.0%}, "
+            f"On rows the model had not seen, with thresholds chosen without them: {name} {form.format(*own)}; the "
+            f"usual threshold {plain} gives {form.format(*usual)}; difference {form.format(*gap)} ({LEVEL:.0%}, "
             "bootstrap)."
         )
         if gap[1] <= 0 <= gap[2]:
@@ -368,5 +374,5 @@ class ThresholdClassifier(AroundClassifier):
 
 def _loss_of(goal: Goal, cell: NDArray[Any], weight: Floats) -> float:
     """What the goal makes of answers that are given; NaN where it is not defined."""
-    found = float(goal.loss(np.bincount(cell, weight, minlength=4)[None].astype(np.float64))[0])
-    return found if np.isfinite(found) else float("nan")
+    loss = float(goal.loss(np.bincount(cell, weight, minlength=4)[None].astype(np.float64))[0])
+    return loss if np.isfinite(loss) else float("nan")

@@ -128,14 +128,14 @@ class WeightBoosting(Estimator):
 
         def learn(i: int, weight: Floats) -> Trees:
             if self.weighting == "resample":
-                given = np.bincount(drawn_rows(weight, seeds[i]), minlength=n).astype(np.float64)
+                drawn_weight = np.bincount(drawn_rows(weight, seeds[i]), minlength=n).astype(np.float64)
             else:
-                given = weight * n
+                drawn_weight = weight * n
             if not two:
-                drawn = dataclasses.replace(goal, weight=given)
+                drawn = dataclasses.replace(goal, weight=drawn_weight)
                 return grow_trees(grid, drawn, growth, seeds[i : i + 1])
             # For classes -1 and 1 the squares that a split saves are the Gini impurity it saves.
-            least = np.maximum(given, 1e-300)
+            least = np.maximum(drawn_weight, 1e-300)
             squares = dataclasses.replace(growth, criterion="newton")
             trees, leaves = grow_newton(grid, sign * least, least, squares, int(seeds[i]))
             trees = trees.replace_values(np.column_stack([trees.value <= 0, trees.value > 0]).astype(np.float64))
@@ -325,7 +325,7 @@ class AdaBoostClassifier(WeightBoosting, TreeModel, Probabilistic):
         import pandas as pd
 
         check_is_fitted(self)
-        found = {
+        columns = {
             "round": np.arange(1, len(self.estimator_weights_) + 1),
             "error": self.estimator_errors_,
             "alpha": self.estimator_weights_,
@@ -334,8 +334,8 @@ class AdaBoostClassifier(WeightBoosting, TreeModel, Probabilistic):
             "training_error": self.training_errors_,
         }
         if self.validation_errors_ is not None:
-            found["validation_error"] = self.validation_errors_
-        return pd.DataFrame(found)
+            columns["validation_error"] = self.validation_errors_
+        return pd.DataFrame(columns)
 
     def rounds(self) -> pd.DataFrame:
         """The table of the rounds, as :attr:`rounds_`."""
@@ -364,10 +364,10 @@ class AdaBoostClassifier(WeightBoosting, TreeModel, Probabilistic):
 
     def staged_curve(self, X: Any, y: Any) -> pd.DataFrame:
         """Training error and error on other rows after each round; ``attrs["best"]`` is the round of the lowest."""
-        raw, given, _ = split_target(X, y, type(self).__name__)
-        known = np.asarray(one_dimensional(given, raw.n_rows, type(self).__name__))
+        raw, labels, _ = split_target(X, y, type(self).__name__)
+        known = np.asarray(one_dimensional(labels, raw.n_rows, type(self).__name__))
         table = self.rounds_[["round", "training_error"]].copy()
-        table["error"] = [float((made != known).mean()) for made in self.staged_predict(raw)]
+        table["error"] = [float((predicted != known).mean()) for predicted in self.staged_predict(raw)]
         table.attrs["best"] = int(table["round"].iloc[int(table["error"].argmin())])
         return table
 

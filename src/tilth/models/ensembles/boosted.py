@@ -395,8 +395,8 @@ class Boosted(TreeModel, Predictor):
 
         check_is_fitted(self)
         if X is not None:
-            found = self.curve(X, y)
-            return loss_curve({"these rows": found["loss"].to_numpy()}, found.attrs["best_round"])
+            curve = self.curve(X, y)
+            return loss_curve({"these rows": curve["loss"].to_numpy()}, curve.attrs["best_round"])
         if not len(self.losses_):
             raise ValueError(
                 f"{type(self).__name__}: no losses were followed; fit with eval_set= or early_stopping=True, or give "
@@ -433,31 +433,31 @@ class Boosted(TreeModel, Predictor):
             raise ValueError("the rounds of the model do not fit its trees")
 
 
-def named_loss(given: Any, named: Callable[[str], Loss], n_scores: int) -> Loss:
+def named_loss(loss: Any, named: Callable[[str], Loss], n_scores: int) -> Loss:
     """A loss from a word, a loss, or a function of target and score."""
-    if isinstance(given, Loss):
-        return given
-    return named(given) if isinstance(given, str) else CustomLoss(function=given, k=n_scores)
+    if isinstance(loss, Loss):
+        return loss
+    return named(loss) if isinstance(loss, str) else CustomLoss(function=loss, k=n_scores)
 
 
 def _engine_order(table: Table) -> list[Any]:
     return [*table.of_kind("numeric"), *table.of_kind("nominal", "ordinal")]
 
 
-def interaction_sets(given: Any, table: Table, owner: str) -> tuple[tuple[int, ...], ...]:
+def interaction_sets(groups: Any, table: Table, owner: str) -> tuple[tuple[int, ...], ...]:
     """Sets of columns in the order of the engine; columns named in no set make one more set."""
-    if given is None:
+    if groups is None:
         return ()
     place = {c.name: j for j, c in enumerate(_engine_order(table))}
     p = len(place)
-    if isinstance(given, str):
-        if given == "no_interactions":
+    if isinstance(groups, str):
+        if groups == "no_interactions":
             return tuple((j,) for j in range(p))
-        if given == "pairwise":
+        if groups == "pairwise":
             return tuple((i, j) for i in range(p) for j in range(i + 1, p)) or ((0,),)
-        raise ValueError(f"{owner}: interaction_cst must be 'pairwise', 'no_interactions' or sets; got {given!r}.")
+        raise ValueError(f"{owner}: interaction_cst must be 'pairwise', 'no_interactions' or sets; got {groups!r}.")
     sets = []
-    for group in given:
+    for group in groups:
         members = []
         for column in group:
             name = table.names[column] if isinstance(column, (int, np.integer)) and 0 <= column < p else column

@@ -158,8 +158,8 @@ class ForestModel(TreeModel):
     def _bag(self, n_rows: int) -> Bag | None:
         if not self.bootstrap:
             return None
-        asked = self.max_samples if self.max_samples is not None else 1.0 if self.replace else 0.632
-        return Bag(part_of(asked, n_rows, f"{type(self).__name__}: max_samples", "rows"), self.replace)
+        size = self.max_samples if self.max_samples is not None else 1.0 if self.replace else 0.632
+        return Bag(part_of(size, n_rows, f"{type(self).__name__}: max_samples", "rows"), self.replace)
 
     def _number_of_trees(self) -> int:
         """How many trees to grow at most."""
@@ -214,9 +214,9 @@ class ForestModel(TreeModel):
     def _set_out_of_bag(self, out: OutOfBag | None) -> None:
         self.oob_score_ = None if out is None else out.score()
         self.oob_curve_ = None if out is None else np.array(out.curve)
-        found = None if out is None or not (out.seen > 0).any() else out.strength()
-        self.strength_ = None if found is None else found.strength
-        self.correlation_ = None if found is None else found.correlation
+        measured = None if out is None or not (out.seen > 0).any() else out.strength()
+        self.strength_ = None if measured is None else measured.strength
+        self.correlation_ = None if measured is None else measured.correlation
 
     # -------------------------------------------------------------------------------------------------------- looking
 
@@ -233,8 +233,8 @@ class ForestModel(TreeModel):
         """Draw :meth:`oob_curve`; gives a matplotlib Figure."""
         from tilth.plot.curves import curves
 
-        found = self.oob_curve()
-        return curves(found["trees"].to_numpy(), {"out of bag": found["error"].to_numpy()}, "trees", "error")
+        curve = self.oob_curve()
+        return curves(curve["trees"].to_numpy(), {"out of bag": curve["error"].to_numpy()}, "trees", "error")
 
     def strength_correlation(self, X: Any = None, y: Any = None) -> StrengthCorrelation:
         """How good single trees are and how much alike (Breiman 2001), on given rows or on those out of bag.
@@ -250,8 +250,8 @@ class ForestModel(TreeModel):
             if isinstance(self, Classifier):
                 return StrengthCorrelation.of_classes(self.strength_, self.correlation_)
             return StrengthCorrelation(self.strength_, self.correlation_, float(self.oob_curve()["error"].iloc[-1]))
-        raw, given, _ = split_target(X, y, owner)
-        values = one_dimensional(given, raw.n_rows, owner)
+        raw, labels, _ = split_target(X, y, owner)
+        values = one_dimensional(labels, raw.n_rows, owner)
         target = cast(Any, self)._encode_target(values, getattr(self, "classes_", None))
         table = self._table(raw)
         answers = self.trees_.value[self.trees_.leaves(table)]

@@ -128,6 +128,6 @@ class GradientBoostingRanker(Boosted, Regressor):
         grades = numbers_of(one_dimensional(target, raw.n_rows, owner), owner)
         groups = groups_of(group, raw.n_rows, owner)
         grades = grades - min(float(grades.min()), 0.0)
-        found = ndcg(grades, self.values(self._table(raw)), groups, top, exponential=self.exponential_gain)
+        gains = ndcg(grades, self.values(self._table(raw)), groups, top, exponential=self.exponential_gain)
         weight = check_weight(sample_weight, raw.n_rows, owner)
-        return float(np.average(found, weights=None if weight is None else weight[groups.order[groups.start[:-1]]]))
+        return float(np.average(gains, weights=None if weight is None else weight[groups.order[groups.start[:-1]]]))

@@ -72,8 +72,8 @@ class Voting(OverModels):
                 f"{owner}: estimators must be a list of models or of (name, model) pairs; got "
                 f"{type(self.estimators).__name__}."
             )
-        found = [_member(item, i) for i, item in enumerate(self.estimators)]
-        names = [name for name, _ in found]
+        members = [_member(item, i) for i, item in enumerate(self.estimators)]
+        names = [name for name, _ in members]
         if not names:
             raise ValueError(f"{owner} needs at least one member; estimators is empty.")
         twice = sorted({n for n in names if names.count(n) > 1})
@@ -81,7 +81,7 @@ class Voting(OverModels):
             raise ValueError(f"{owner}: two members are called {twice[0]!r}; give (name, model) pairs.")
         if any("__" in n or not n for n in names):
             raise ValueError(f"{owner}: names of members must not be empty or hold '__'; got {names}.")
-        return found
+        return members
 
     @property
     def named_estimators_(self) -> dict[str, Any]:
@@ -105,18 +105,18 @@ class Voting(OverModels):
 
     def _named(self) -> list[Member]:
         """Members as far as they have names; for parameters, which may be asked for before they are right."""
-        given = self.estimators if isinstance(self.estimators, (list, tuple)) else ()
-        pairs = [_member(item, i) for i, item in enumerate(given)]
+        items = self.estimators if isinstance(self.estimators, (list, tuple)) else ()
+        pairs = [_member(item, i) for i, item in enumerate(items)]
         return [(n, m) for n, m in pairs if hasattr(m, "get_params") and not isinstance(m, type)]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters; with ``deep`` the members and theirs as well, as ``name`` and ``name__parameter``."""
-        found: dict[str, Any] = dict(super().get_params(deep=False))
+        params: dict[str, Any] = dict(super().get_params(deep=False))
         if deep:
             for name, model in self._named():
-                found[name] = model
-                found |= {f"{name}__{k}": v for k, v in model.get_params(deep=True).items()}
-        return found
+                params[name] = model
+                params |= {f"{name}__{k}": v for k, v in model.get_params(deep=True).items()}
+        return params
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, members by their name, and their parameters as ``name__parameter``."""
@@ -161,13 +161,13 @@ class Voting(OverModels):
     def _told_weights(self, m: int) -> Floats:
         if self.weights is None:
             return np.full(m, 1 / m)
-        told = np.asarray(self.weights, dtype=np.float64) if _are_numbers(self.weights) else np.empty(0)
-        if told.shape != (m,) or not np.isfinite(told).all() or (told < 0).any() or told.sum() <= 0:
+        weights = np.asarray(self.weights, dtype=np.float64) if _are_numbers(self.weights) else np.empty(0)
+        if weights.shape != (m,) or not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() <= 0:
             raise ValueError(
                 f"{type(self).__name__}: weights must be one number of at least 0 for each of the {m} members, not all "
                 f"0; got {self.weights!r}."
             )
-        return np.asarray(told / told.sum())
+        return np.asarray(weights / weights.sum())
 
     def _validated(self, inner: Inner, target: NDArray[Any]) -> float:
         """Score of a member over folds that it has not seen."""
@@ -281,14 +281,14 @@ class VotingClassifier(Voting, Probabilistic):
 
     def members(self) -> list[Member]:
         """(name, model) of every member, unfitted; all of them say how sure they are where that is averaged."""
-        found = super().members()
-        mute = [n for n, m in found if self.voting == "soft" and "probabilities" not in says(m)]
+        members = super().members()
+        mute = [n for n, m in members if self.voting == "soft" and "probabilities" not in says(m)]
         if mute:
             raise TypeError(
                 f"VotingClassifier: voting='soft' averages probabilities, and the member {mute[0]!r} gives none; wrap "
                 "it in a CalibratedClassifier, or use voting='hard'."
             )
-        return found
+        return members
 
     def recipe(self) -> Recipe:
         """Nothing is optimised beyond the members."""
@@ -354,8 +354,8 @@ class VotingRegressor(Voting, Regressor):
     def _weights_of(self, scores: Floats) -> Floats:
         """1 / MSE; members without any error share all of the weight."""
         exact = scores <= 0
-        found = exact.astype(np.float64) if exact.any() else scores.min() / scores
-        return found / found.sum()
+        weights = exact.astype(np.float64) if exact.any() else scores.min() / scores
+        return weights / weights.sum()
 
     def values(self, table: Any) -> Floats:
         """The weighted mean of the members' answers."""

@@ -70,11 +70,11 @@ class AssumptionReport(Result):
 
     def of(self, check: str) -> list[Finding]:
         """The findings of one check."""
-        found = [f for f in self.findings if f.check == check]
-        if not found:
+        findings = [f for f in self.findings if f.check == check]
+        if not findings:
             names = ", ".join(map(repr, dict.fromkeys(f.check for f in self.findings)))
             raise ValueError(f"There is no check {check!r}; there are {names}.")
-        return found
+        return findings
 
     def frame(self) -> pd.DataFrame:
         """One row per test."""
@@ -201,7 +201,7 @@ def _linearity(Z: Floats, y: Floats, fitted: Floats, X: Floats, numbers: Sequenc
     square = _most_bent(Z, y, X, numbers)
     general = "Add the logarithm or powers of columns (Polynomial, Log), or use a model that bends, such as trees."
     good = "the mean is straight in the columns"
-    found = [
+    tests_done = [
         _Tested("linearity", tests.reset(Z, y, fitted), _SHARE, good, "the mean bends", general),
         _Tested("linearity", tests.rainbow(Z, y), _CORRELATION, good, "the fit is worse away from the centre",
                 f"{general} Look for outliers too."),
@@ -209,8 +209,8 @@ def _linearity(Z: Floats, y: Floats, fitted: Floats, X: Floats, numbers: Sequenc
     if square is not None:
         name, test = square
         remedy = f"Add the square of {name!r} (tilth.Polynomial), which explains most, or take its logarithm."
-        found.append(_Tested("linearity", test, _SHARE, good, f"the mean bends in {name!r}", remedy))
-    return found
+        tests_done.append(_Tested("linearity", test, _SHARE, good, f"the mean bends in {name!r}", remedy))
+    return tests_done
 
 
 def _most_bent(Z: Floats, y: Floats, X: Floats, numbers: Sequence[str]) -> tuple[str, Test] | None:
@@ -263,20 +263,22 @@ def _normality(residual: Floats) -> list[_Tested]:
         "a robust loss (Huber) for outliers, or log y for a long right tail."
     )
     good, bad = "errors look normal", "errors are not normal"
-    found = [_Tested("normal errors", tests.jarque_bera(residual), _SHAPE, good, bad, remedy)]
+    results = [_Tested("normal errors", tests.jarque_bera(residual), _SHAPE, good, bad, remedy)]
     if len(residual) <= _MOST_SHAPIRO:
-        found.append(_Tested("normal errors", tests.shapiro(residual), 0.01, good, bad, remedy))
-    return found
+        results.append(_Tested("normal errors", tests.shapiro(residual), 0.01, good, bad, remedy))
+    return results
 
 
 def _missing(model: Inferential, X: Any, new: Any) -> list[Finding]:
-    found = []
+    findings = []
     for what, rows in (("training", X), ("new", new)):
         if rows is None:
             continue
         columns = _gone(model, rows)
         if not columns:
-            found.append(Finding("nothing missing", f"{what} rows", 0.0, math.nan, "holds", f"no {what} row has a gap"))
+            findings.append(
+                Finding("nothing missing", f"{what} rows", 0.0, math.nan, "holds", f"no {what} row has a gap")
+            )
             continue
         named = ", ".join(f"{name!r} ({count})" for name, count in list(columns.items())[:8])
         text = f"{what} rows lack values of {named}"
@@ -284,10 +286,10 @@ def _missing(model: Inferential, X: Any, new: Any) -> list[Finding]:
             "They were filled in as print(model.plan_) says, as if they had been seen: compare with the complete rows, "
             "and see tilth.profile for why they are missing."
         )
-        found.append(
+        findings.append(
             Finding("nothing missing", f"{what} rows", float(sum(columns.values())), math.nan, "fails", text, remedy)
         )
-    return found
+    return findings
 
 
 def _gone(model: Inferential, X: Any) -> dict[str, int]:

@@ -85,25 +85,25 @@ class BayesianRidge(LinearRegressorModel):
     def _solve(self, problem: Problem) -> Solution:
         if self.solver != "auto":
             raise ValueError(f"BayesianRidge has a closed form and takes no other solver; got solver={self.solver!r}.")
-        found = posterior(problem, self.precision, self.noise, self.tol or 1e-10, self.max_iter or 10_000)
-        self.sigma_, self.lambda_, self.alpha_ = found.covariance, float(found.precision), float(1.0 / found.noise)
-        self.log_evidence_ = found.log_evidence
-        self.n_effective_params_ = found.effective + problem.intercept  # trace of the hat matrix
-        self.intercept_variance_ = float(found.intercept_variance)
-        objective = problem.with_penalty(self._penalty(problem.total)).objective(found.weights)
-        stopped = "precision and noise no longer change" if found.converged else "precision and noise still change"
+        result = posterior(problem, self.precision, self.noise, self.tol or 1e-10, self.max_iter or 10_000)
+        self.sigma_, self.lambda_, self.alpha_ = result.covariance, float(result.precision), float(1.0 / result.noise)
+        self.log_evidence_ = result.log_evidence
+        self.n_effective_params_ = result.effective + problem.intercept  # trace of the hat matrix
+        self.intercept_variance_ = float(result.intercept_variance)
+        objective = problem.with_penalty(self._penalty(problem.total)).objective(result.weights)
+        stopped = "precision and noise no longer change" if result.converged else "precision and noise still change"
         how = "a Gaussian prior and Gaussian noise have a Gaussian posterior"
         outcome = Outcome(
-            "closed form", found.converged, found.n_iter, found.change, objective, reason=how, stopped=stopped
+            "closed form", result.converged, result.n_iter, result.change, objective, reason=how, stopped=stopped
         )
-        return Solution(found.weights, outcome)
+        return Solution(result.weights, outcome)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The mean of each row; with ``return_std`` also the standard deviation of a new observation there."""
         if not return_std:
             return super().predict(X)
-        told = self.predict_distribution(X)
-        return told.location, told.scale
+        distribution = self.predict_distribution(X)
+        return distribution.location, distribution.scale
 
     def predict_distribution(self, X: Any) -> NormalDistribution:
         """N(w.x + b, s^2 + doubt about weights and intercept) of a new observation of each row."""

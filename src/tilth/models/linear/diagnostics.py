@@ -55,13 +55,13 @@ class Residuals(Result):
 
     def worst(self, n: int = 10, by: str = "cooks") -> pd.DataFrame:
         """The rows of largest influence, or of the largest absolute value of another column."""
-        found = self.frame()
-        if by not in found:
-            raise ValueError(f"There is no column {by!r}; there are {', '.join(map(repr, found.columns))}.")
-        size = found[by].abs()
+        frame = self.frame()
+        if by not in frame:
+            raise ValueError(f"There is no column {by!r}; there are {', '.join(map(repr, frame.columns))}.")
+        size = frame[by].abs()
         if size.isna().all():
-            size = found["residual"].abs()
-        return found.loc[size.sort_values(ascending=False, kind="stable").index[:n]]
+            size = frame["residual"].abs()
+        return frame.loc[size.sort_values(ascending=False, kind="stable").index[:n]]
 
     @property
     def influential(self) -> NDArray[np.bool_]:

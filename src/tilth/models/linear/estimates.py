@@ -116,7 +116,7 @@ class Estimates(Result):
         if terms is None:
             return [i for i, term in enumerate(self.terms) if term != INTERCEPT]
         wanted = [terms] if isinstance(terms, str) else list(terms)
-        found: list[int] = []
+        places: list[int] = []
         for name in wanted:
             here = [i for i, term in enumerate(self.terms) if term == name]
             here = here or [i for i, column in enumerate(self.columns) if column == name]
@@ -124,10 +124,10 @@ class Estimates(Result):
                 known = list(dict.fromkeys([*self.terms, *filter(None, self.columns)]))
                 near = difflib.get_close_matches(str(name), known, 3) or known[:8]
                 raise ValueError(f"There is no term or column {name!r}; there are {', '.join(map(repr, near))}.")
-            found += [i for i in here if i not in found]
-        if not found:
+            places += [i for i in here if i not in places]
+        if not places:
             raise ValueError("A test needs at least one term; none was named.")
-        return found
+        return places
 
     def effects(self) -> pd.DataFrame:
         """One row per column: the test of all its weights together, so that a column of levels is judged as a whole."""

@@ -276,8 +276,8 @@ class Inferential(Predictor):
         """Standard error of each weight, by term; options as for :meth:`estimates`."""
         import pandas as pd
 
-        found = self.estimates(X, y, **options)
-        return pd.Series(found.errors, index=list(found.terms), name="se")
+        estimates = self.estimates(X, y, **options)
+        return pd.Series(estimates.errors, index=list(estimates.terms), name="se")
 
     def wald_test(self, terms: Any = None, values: Any = 0.0, **options: Any) -> Test:
         """Are the weights of these terms (or columns) all zero? None: all but the intercept. F where t is used."""
@@ -466,8 +466,8 @@ class Inferential(Predictor):
             at = self._refitted(table, target, drawn if weight is None else drawn * weight)
             values = np.concatenate([np.atleast_2d(at.intercept), at.coef.reshape(len(at.coef), -1)])
             draws.append((values if self.fit_intercept else values[1:]).T.ravel())
-        found = np.array(draws)
-        return self._estimates(np.atleast_2d(np.cov(found, rowvar=False)), np.inf, "bootstrap", found)
+        weights = np.array(draws)
+        return self._estimates(np.atleast_2d(np.cov(weights, rowvar=False)), np.inf, "bootstrap", weights)
 
     def _refitted(self, table: Any, target: Any, weight: Floats) -> Weights:
         """Weights of the same rows under other weights; rows of none are left out."""
@@ -538,19 +538,19 @@ class Inferential(Predictor):
         if facts.freedom() <= 0:
             text = f"No standard errors: {facts.n():g} rows for {facts.rank} weights leave nothing to judge them by."
             return [*pages, Section("Weights", text, self.coefficients())]
-        found = self.estimates()
-        frame = found.frame().drop(columns="column")
-        if found.ratio:
+        estimates = self.estimates()
+        frame = estimates.frame().drop(columns="column")
+        if estimates.ratio:
             with np.errstate(over="ignore"):
-                frame[found.ratio] = np.exp(found.weights)
+                frame[estimates.ratio] = np.exp(estimates.weights)
         text = "Standard errors from the information matrix; p-values are two-sided, bounds of 95%."
         advice = ""
         if not facts.unique.all():
-            lost = [t for t, here in zip(found.terms, facts.unique, strict=True) if not here]
+            lost = [t for t, here in zip(estimates.terms, facts.unique, strict=True) if not here]
             advice = (
                 f"The data do not determine the weights of {', '.join(lost[:8])}: see redundant(), and leave terms out."
             )
-        return [*pages, Section("Weights", text, frame, found.plot, advice)]
+        return [*pages, Section("Weights", text, frame, estimates.plot, advice)]
 
     def sections(self) -> list[Section]:
         """The pages of all models, then fit and weights with their errors."""

@@ -93,9 +93,9 @@ class LeastSquares(LinearRegressorModel):
         """Weights from the cross products alone."""
         equations = self._own(statistic)
         penalty = self._penalty(equations.gram.weight)
-        found = equations.solve(penalty.alpha, self.fit_intercept)
+        solved = equations.solve(penalty.alpha, self.fit_intercept)
         self.centre_ = equations.centre
-        solution = solution_of(found, equations, penalty, self.fit_intercept, CHOLESKY)
+        solution = solution_of(solved, equations, penalty, self.fit_intercept, CHOLESKY)
         self._finish(solution)
         self._take_equations(equations, solution.weights, None, 0)
 

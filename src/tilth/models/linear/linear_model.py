@@ -221,30 +221,30 @@ class LinearModel(Inferential):
         return "mean loss + penalty"
 
 
-def named_part(given: Any, kind: type, named: dict[str, Callable[[], Any]], what: str, owner: str) -> Any:
+def named_part(part: Any, kind: type, named: dict[str, Callable[[], Any]], what: str, owner: str) -> Any:
     """A part given as itself, or by a word."""
-    if isinstance(given, kind):
-        return given
-    if given not in named:
+    if isinstance(part, kind):
+        return part
+    if part not in named:
         raise ValueError(
-            f"{owner}: {what} must be one of {', '.join(map(repr, named))}, or a {kind.__name__}; got {given!r}."
+            f"{owner}: {what} must be one of {', '.join(map(repr, named))}, or a {kind.__name__}; got {part!r}."
         )
-    return named[given]()
+    return named[part]()
 
 
 #: Words for penalties.
 PENALTIES = ("l2", "l1", "elasticnet", "none", None)
 
 
-def penalty_by_word(given: Any, alpha: float, l1_ratio: float = 0.5) -> Penalty:
+def penalty_by_word(penalty: Any, alpha: float, l1_ratio: float = 0.5) -> Penalty:
     """A penalty by its word and strength; a part is taken as it is."""
-    if isinstance(given, Penalty):
-        return given
-    if given in ("none", None):
+    if isinstance(penalty, Penalty):
+        return penalty
+    if penalty in ("none", None):
         return NoPenalty()
-    if given == "elasticnet":
+    if penalty == "elasticnet":
         return ElasticNet.priced(alpha, ratio=l1_ratio)
-    return (L2 if given == "l2" else L1).priced(alpha)
+    return (L2 if penalty == "l2" else L1).priced(alpha)
 
 
 @declared
@@ -314,9 +314,9 @@ class LinearRegressorModel(LinearModel, Regressor):
         return self.scores(self._rows(X))
 
     def _told(self, typed: Table, values: Floats, base: Floats) -> Explanation:
-        told = super()._told(typed, values, base)
-        told.scale = "answer" if float(self._loss().inverse(1.0)) == 1.0 else "score"
-        return told
+        explanation = super()._told(typed, values, base)
+        explanation.scale = "answer" if float(self._loss().inverse(1.0)) == 1.0 else "score"
+        return explanation
 
 
 @declared

@@ -132,10 +132,10 @@ class LinearSVC(MarginClassifier):
 
     def _require_separable(self, problem: Problem) -> None:
         for c in range(len(self.classes_)) if len(self.classes_) > 2 else (1,):
-            found = separated(
+            separation = separated(
                 problem.design, (np.asarray(problem.y) == c).astype(np.int32), intercept=problem.intercept
             )
-            if found is None or not found.complete:
+            if separation is None or not separation.complete:
                 raise ValueError(
                     f"LinearSVC: C=inf allows no row inside the margin, but class {self.classes_[c]!r} is not linearly "
                     "separable from the rest; give a finite C."

@@ -110,7 +110,7 @@ class LogisticRegression(PricedByC):
         if self.class_weight is not None:
             weigh = partial(_weigh, class_weights(self.class_weight, self.classes_, target, None, owner))
         self.terms_ = self._terms(table, None)
-        found = solve_in_rounds(
+        result = solve_in_rounds(
             passes,
             self.terms_,
             self._loss(),
@@ -121,8 +121,8 @@ class LogisticRegression(PricedByC):
             tol=self.tol,
             max_iter=self.max_iter,
         )
-        self.centre_, self.evidence_ = found.centre, None
-        self._finish(found.solution)
+        self.centre_, self.evidence_ = result.centre, None
+        self._finish(result.solution)
 
     def _cost_text(self) -> str:
         return self._priced("log-loss")

@@ -71,19 +71,19 @@ class LogLinear(Probabilistic):
     # --------------------------------------------------------------------------------------------------- features
 
     def _phi(self) -> Callable[[Any, Any], Any]:
-        given = self.features
-        if callable(given):
-            return given
-        if isinstance(given, (list, tuple)):
-            given = {getattr(f, "__name__", f"f{j}"): f for j, f in enumerate(given)}
-            if len(given) < len(self.features):
-                given = {f"f{j}": f for j, f in enumerate(self.features)}
-        if not isinstance(given, Mapping) or not given or not all(callable(f) for f in given.values()):
+        features = self.features
+        if callable(features):
+            return features
+        if isinstance(features, (list, tuple)):
+            features = {getattr(f, "__name__", f"f{j}"): f for j, f in enumerate(features)}
+            if len(features) < len(self.features):
+                features = {f"f{j}": f for j, f in enumerate(self.features)}
+        if not isinstance(features, Mapping) or not features or not all(callable(f) for f in features.values()):
             raise ValueError(
                 "LogLinear: features must be a function phi(x, y), a dict or list of such functions, or None; "
-                f"got {given!r:.80}."
+                f"got {features!r:.80}."
             )
-        return lambda x, y: {name: f(x, y) for name, f in given.items()}
+        return lambda x, y: {name: f(x, y) for name, f in features.items()}
 
     def _matrix(self, table: Table, names: list[str] | None) -> tuple[Any, list[str]]:
         """phi of all rows and classes, and the names of the features."""

@@ -89,6 +89,6 @@ class MarginClassifier(LinearClassifierModel):
         return float(self.margins(X, y)["geometric"].min())
 
     def _told(self, typed: Table, values: Floats, base: Floats) -> Explanation:
-        told = super()._told(typed, values, base)
-        told.scale = "score"
-        return told
+        explanation = super()._told(typed, values, base)
+        explanation.scale = "score"
+        return explanation

@@ -102,23 +102,23 @@ class Perceptron(MarginClassifier):
             self.init, problem.design, codes, problem.weight, len(self.classes_), intercept=self.fit_intercept,
             seed=seed_of(self.random_state),
         )  # fmt: skip
-        found = run_perceptron(
+        run = run_perceptron(
             problem.design, codes, problem.weight, start, eta=self.eta0, intercept=self.fit_intercept,
             shuffle=self.shuffle, pocket=self._pocket, epochs=self.max_iter,
             updates=1 << 60 if self.max_updates is None else self.max_updates, seed=seed_of(self.random_state),
         )  # fmt: skip
-        self._note(found)
-        stopped = "no row is on the wrong side" if found.converged else self._why_not_ended(problem, codes)
+        self._note(run)
+        stopped = "no row is on the wrong side" if run.converged else self._why_not_ended(problem, codes)
         outcome = Outcome(
-            "pocket" if self._pocket else "perceptron", found.converged, found.epochs, found.errors / problem.total,
-            problem.objective(found.weights), stopped=stopped, trace={"errors": found.history},
+            "pocket" if self._pocket else "perceptron", run.converged, run.epochs, run.errors / problem.total,
+            problem.objective(run.weights), stopped=stopped, trace={"errors": run.history},
         )  # fmt: skip
-        return Solution(found.weights, outcome)
+        return Solution(run.weights, outcome)
 
-    def _note(self, found: PerceptronRun) -> None:
-        self.n_updates_ = self.n_updates_ + found.updates
-        self.history_ = np.concatenate([self.history_, found.history])
-        self.errors_ = found.errors
+    def _note(self, run: PerceptronRun) -> None:
+        self.n_updates_ = self.n_updates_ + run.updates
+        self.history_ = np.concatenate([self.history_, run.history])
+        self.errors_ = run.errors
 
     def _why_not_ended(self, problem: Problem, codes: NDArray[np.int32]) -> str:
         if problem.design.n_cols > MOST_TERMS:

@@ -138,10 +138,10 @@ class LinearProbabilityModel(LinearClassifierModel, Probabilistic):
         )
 
     def _told(self, typed: Table, values: Floats, base: Floats) -> Explanation:
-        told = super()._told(typed, values, base)
+        explanation = super()._told(typed, values, base)
         if not isinstance(self._loss(), (Logistic, Softmax)):
-            told.scale = "score"
-        return told
+            explanation.scale = "score"
+        return explanation
 
 
 def several(loss: Loss, k: int) -> Loss:

@@ -139,7 +139,7 @@ class HuberRegressor(LinearRegressorModel):
         y = np.asarray(problem.y, dtype=np.float64)
         middle = quantile(y, 0.5, problem.weight) if problem.intercept else 0.0
         far = float(np.abs(y - middle).max()) or 1.0
-        found: dict[float, Solution] = {}
+        solutions: dict[float, Solution] = {}
         start = self._start(problem)
 
         def slope(log_scale: float) -> float:
@@ -148,18 +148,18 @@ class HuberRegressor(LinearRegressorModel):
                 problem, y=(y - middle) / scale, loss=Huber(delta=self.epsilon), penalty=problem.penalty.times(scale)
             )
             last = None if start is None else Weights(start.coef / scale, (start.intercept - middle) / scale)
-            if found:
-                last = next(reversed(found.values())).weights
-            found[log_scale] = solve(scaled, self.solver, last, tol=self.tol, max_iter=self.max_iter)
-            r = scaled.y - scaled.scores(found[log_scale].weights)
+            if solutions:
+                last = next(reversed(solutions.values())).weights
+            solutions[log_scale] = solve(scaled, self.solver, last, tol=self.tol, max_iter=self.max_iter)
+            r = scaled.y - scaled.scores(solutions[log_scale].weights)
             return 1.0 - float(np.average(np.minimum(r**2, self.epsilon**2), weights=problem.weight))
 
         best = _root(slope)
         if best is None:
             return self._without_scale(problem, far)
         self.scale_ = far * float(np.exp(best))
-        weights, outcome = found[best].weights, found[best].outcome
-        n_iter = sum(s.outcome.n_iter for s in found.values())
+        weights, outcome = solutions[best].weights, solutions[best].outcome
+        n_iter = sum(s.outcome.n_iter for s in solutions.values())
         at = Weights(weights.coef * self.scale_, np.asarray(weights.intercept * self.scale_ + middle))
         return Solution(at, replace(outcome, n_iter=n_iter))
 

@@ -74,8 +74,8 @@ class SparseRegressorModel(LinearRegressorModel):
         training = worker._training(X, y, sample_weight)
         worker._begin_training(training)
         problem = worker._set_up(training.table, training.target, training.weight)
-        found = path(problem, alphas, shortest=eps, tol=self.tol, max_iter=self.max_iter)
-        return dataclasses.replace(found, names=tuple(worker.terms_.names))
+        whole = path(problem, alphas, shortest=eps, tol=self.tol, max_iter=self.max_iter)
+        return dataclasses.replace(whole, names=tuple(worker.terms_.names))
 
     def _set_up(self, table: Any, target: Any, weight: Floats | None) -> Problem:
         """Terms and problem of typed rows, with a penalty whose strength is still to be chosen."""
@@ -227,9 +227,9 @@ class CrossValidatedModel(PeerParameters):
         folds = self._folds(problem)
         best: tuple[float, int, float, Floats, Floats] | None = None
         for ratio in self._ratios():
-            asked = problem.with_penalty(self._with_ratio(ratio))
-            alphas = alphas_of(asked, self.alphas, self.eps)
-            errors = np.column_stack([_errors(asked, train, test, alphas, self) for train, test in folds])
+            penalised = problem.with_penalty(self._with_ratio(ratio))
+            alphas = alphas_of(penalised, self.alphas, self.eps)
+            errors = np.column_stack([_errors(penalised, train, test, alphas, self) for train, test in folds])
             place = _chosen(errors, self.rule)
             least = float(errors.mean(axis=1).min())
             if best is None or least < best[0]:
@@ -238,9 +238,9 @@ class CrossValidatedModel(PeerParameters):
         _, place, self.l1_ratio_, self.alphas_, self.mse_path_ = best
         self.alpha_ = float(self.alphas_[place])
         final = problem.with_penalty(self._with_ratio(self.l1_ratio_))
-        found = path(final, self.alphas_[: place + 1], tol=self.tol, max_iter=self.max_iter)
-        outcome = found.outcomes[-1].chosen_for(f"the path of {place + 1} strengths down to alpha = {self.alpha_:.4g}")
-        return Solution(found.weights(place), outcome)
+        result = path(final, self.alphas_[: place + 1], tol=self.tol, max_iter=self.max_iter)
+        outcome = result.outcomes[-1].chosen_for(f"the path of {place + 1} strengths down to alpha = {self.alpha_:.4g}")
+        return Solution(result.weights(place), outcome)
 
     def _folds(self, problem: Problem) -> list[Pair]:
         n = problem.design.n_rows
@@ -282,12 +282,12 @@ def _errors(problem: Problem, train: Any, test: Any, alphas: Floats, model: Cros
     part = dataclasses.replace(
         problem, design=problem.design.take(train), y=problem.y[train], weight=None if weight is None else weight[train]
     )
-    found = path(part, alphas, tol=model.tol, max_iter=model.max_iter)
-    for outcome in found.outcomes:
+    result = path(part, alphas, tol=model.tol, max_iter=model.max_iter)
+    for outcome in result.outcomes:
         if not outcome.converged:
             outcome.warn(f"{type(model).__name__} (a fold)")
             break
-    answers = problem.design.take(test).matvec(np.ascontiguousarray(found.coef.T)) + found.intercept
+    answers = problem.design.take(test).matvec(np.ascontiguousarray(result.coef.T)) + result.intercept
     return np.asarray(
         np.average((problem.y[test, None] - answers) ** 2, axis=0, weights=None if weight is None else weight[test])
     )
@@ -426,16 +426,16 @@ class BestSubset(SparseRegressorModel):
         largest = max(0, min(p, n - 1 - int(problem.intercept)))
         if self.size is not None and self.size > p:
             raise ValueError(f"BestSubset: size must be at most the number of terms, {p}; got {self.size}.")
-        found = best_subsets(problem, largest if self.size is None else self.size)
-        self.residuals_ = found.residual
-        self.subsets_ = np.array([[j in s for j in range(p)] for s in found.columns], dtype=bool).reshape(-1, p)
-        self.scores_ = self._criterion(found.residual, problem.total)
+        subsets = best_subsets(problem, largest if self.size is None else self.size)
+        self.residuals_ = subsets.residual
+        self.subsets_ = np.array([[j in s for j in range(p)] for s in subsets.columns], dtype=bool).reshape(-1, p)
+        self.scores_ = self._criterion(subsets.residual, problem.total)
         place = int(self.scores_.argmin()) if self.size is None else self.size
-        weights = refit(problem, found.columns[place])
+        weights = refit(problem, subsets.columns[place])
         eta = problem.scores(weights)
-        stopped = "every subset was weighed or ruled out" if found.finished else "too many subsets: the best so far"
+        stopped = "every subset was weighed or ruled out" if subsets.finished else "too many subsets: the best so far"
         outcome = Outcome(
-            "leaps and bounds", found.finished, found.weighed, 0.0, problem.risk(eta), False, stopped=stopped
+            "leaps and bounds", subsets.finished, subsets.weighed, 0.0, problem.risk(eta), False, stopped=stopped
         )
         return Solution(weights, outcome)
 

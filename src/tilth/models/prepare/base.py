@@ -74,20 +74,20 @@ class StepTransformer(Preparation):
         done = self.fitted_step
         if done is None:
             return f"{type(self).__name__}: no column to convert"
-        told = zip(done.inputs, done.states, strict=True)
-        return "\n".join(f"{name}: {done.step.tell(state) or done.step.verb}" for name, state in told)
+        pairs = zip(done.inputs, done.states, strict=True)
+        return "\n".join(f"{name}: {done.step.tell(state) or done.step.verb}" for name, state in pairs)
 
     def sections(self) -> list[Section]:
         """Report pages, with what was learned of each column."""
         return [*super().sections(), Section("Learned", self.explain_)]
 
     def _plan(self, schema: Schema) -> Plan:
-        made = super()._plan(schema)
+        plan = super()._plan(schema)
         step = type(self).step(**{name: getattr(self, name) for name in params_of(type(self).step)})
         inputs = self._chosen(schema)
         if inputs:
-            made.steps.append(FittedStep(step, inputs))
-        return made
+            plan.steps.append(FittedStep(step, inputs))
+        return plan
 
     def _chosen(self, schema: Schema) -> list[str]:
         """Names of the columns to convert, in the order of the table."""
@@ -106,9 +106,9 @@ class StepTransformer(Preparation):
     def _named(self, schema: Schema) -> list[str]:
         """The names behind ``columns``, which may hold names and places."""
         owner, known = type(self).__name__, list(schema.names)
-        given = [self.columns] if isinstance(self.columns, (str, int, np.integer)) else list(self.columns)
+        columns = [self.columns] if isinstance(self.columns, (str, int, np.integer)) else list(self.columns)
         out = []
-        for one in given:
+        for one in columns:
             if isinstance(one, (int, np.integer)) and not isinstance(one, bool):
                 if not -len(known) <= one < len(known):
                     raise SchemaError(f"{owner}: there is no column number {one}; the table has {len(known)} columns.")
@@ -136,8 +136,8 @@ class InvertibleTransformer(StepTransformer):
         for name in self.names_out_:
             kind = Kind("numeric") if name in converted or name not in self.schema_.names else self.schema_[name].kind
             specs.append(ColumnSpec(name, kind, ""))
-        made = Schema(tuple(specs), named=self.schema_.named)
-        table = align(raw, made, type(self).__name__).typed(made)
+        schema = Schema(tuple(specs), named=self.schema_.named)
+        table = align(raw, schema, type(self).__name__).typed(schema)
         step: Any = None if done is None else done.step
         columns = [
             back

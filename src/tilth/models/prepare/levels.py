@@ -83,10 +83,10 @@ class Bins(StepTransformer, steps.Bins):
     output: str = param("names", options=("names", "codes"), doc="Named bins, or their numbers 0, 1, 2, ...")
 
     def _plan(self, schema: Schema) -> Plan:
-        made = super()._plan(schema)
-        if self.output == "codes" and made.steps:
-            made.steps.append(steps.FittedStep(steps.IntegerCodes(), made.steps[-1].inputs))
-        return made
+        plan = super()._plan(schema)
+        if self.output == "codes" and plan.steps:
+            plan.steps.append(steps.FittedStep(steps.IntegerCodes(), plan.steps[-1].inputs))
+        return plan
 
     def warn_on_fit(self) -> None:
         """Equal values may keep the bins from holding equal counts."""

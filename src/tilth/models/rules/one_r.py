@@ -129,8 +129,8 @@ class OneRClassifier(Probabilistic):
             words = [f"{name} <= {ends[0]}", *words, f"{name} > {ends[-1]}"] if ends else [f"any {name}"]
         else:
             words = [f"{name} = {level}" for level in rule.kind.levels]
-        found = [(w, i) for i, w in enumerate(words)]
-        return found + ([(f"{name} missing", len(words))] if rule.counts[-1].sum() > 0 else [])
+        branches = [(w, i) for i, w in enumerate(words)]
+        return branches + ([(f"{name} missing", len(words))] if rule.counts[-1].sum() > 0 else [])
 
     def rules(self) -> str:
         """The rule table as text: condition -> class (right of all)."""

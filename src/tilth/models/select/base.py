@@ -58,7 +58,7 @@ def ratio_advice(n_rows: int, n_columns: int) -> str:
 
 
 @dataclass
-class Given:
+class Sample:
     """What a selector works on: typed columns, rows for models, the task, groups."""
 
     table: Table
@@ -83,12 +83,12 @@ class Given:
         """Whether the target is a class."""
         return self.task == "classification"
 
-    def part(self, index: NDArray[np.intp]) -> Given:
+    def part(self, index: NDArray[np.intp]) -> Sample:
         """Some of the rows."""
         rows = Rows(self.rows.take(index), self.rows.y[index], self.rows.weights(index), self.rows.classes)
         places = index if self.places is None else self.places[index]
         groups = None if self.groups is None else self.groups[index]
-        return Given(self.table.rows(index), rows, self.task, groups, places)
+        return Sample(self.table.rows(index), rows, self.task, groups, places)
 
 
 @declared
@@ -139,7 +139,7 @@ class Selector(Preparation):
         plain = not training.raw.named and all(c.kind.name == "numeric" for c in table.columns)
         X_rows = np.ascontiguousarray(table.numbers(), dtype=np.float64) if plain else table.frame()
         rows = Rows(X_rows, target, training.weight, classes)
-        self._keep(table, self._choose(Given(table, rows, task, groups, training.kept)))
+        self._keep(table, self._choose(Sample(table, rows, task, groups, training.kept)))
 
     def _keep(self, table: Table, kept: Bools) -> None:
         self.columns_ = list(table.names)
@@ -154,7 +154,7 @@ class Selector(Preparation):
         require_model(estimator, type(self).__name__)
         return task_of_model(estimator) or task_of(values)[0]
 
-    def _choose(self, given: Given) -> Bools:
+    def _choose(self, sample: Sample) -> Bools:
         """Which columns of the table stay."""
         raise NotImplementedError
 
@@ -204,37 +204,37 @@ class ScoredSelector(Selector):
 
     # ------------------------------------------------------------------------------------------------------ scoring
 
-    def _model(self, given: Given) -> Any:
+    def _model(self, sample: Sample) -> Any:
         """The estimator in force."""
         if self.estimator is None:
-            return estimator_class("LogisticRegression" if given.is_classes else "LinearRegression")()
+            return estimator_class("LogisticRegression" if sample.is_classes else "LinearRegression")()
         return self.estimator
 
-    def _folds(self, given: Given) -> Folds:
+    def _folds(self, sample: Sample) -> Folds:
         return inner_folds(
-            given.rows.y, self.cv, classes=given.is_classes, groups=given.groups, seed=seed_of(self.random_state),
-            owner=type(self).__name__, places=given.places,
+            sample.rows.y, self.cv, classes=sample.is_classes, groups=sample.groups, seed=seed_of(self.random_state),
+            owner=type(self).__name__, places=sample.places,
         )  # fmt: skip
 
-    def _refit(self, given: Given, folds: Folds) -> Refit:
+    def _refit(self, sample: Sample, folds: Folds) -> Refit:
         """Scores by fitting the model anew for every subset."""
         from sklearn.metrics import check_scoring
 
-        model = self._model(given)
+        model = self._model(sample)
         scorer = check_scoring(model, self.scoring)
         named = self.scoring if isinstance(self.scoring, str) else None
-        self.score_name_ = named or ("score" if self.scoring is not None else "accuracy" if given.is_classes else "R2")
+        self.score_name_ = named or ("score" if self.scoring is not None else "accuracy" if sample.is_classes else "R2")
         # Averages over folds of different sizes are close enough.
         train, test = sum(len(a) for a, _ in folds), sum(len(b) for _, b in folds)
         self.overlap_ = test / train
         self.n_val_ = len(np.unique(np.concatenate([b for _, b in folds])))
-        self.n_rows_ = given.n_rows
-        return Refit(model, given.rows, folds, scorer)
+        self.n_rows_ = sample.n_rows
+        return Refit(model, sample.rows, folds, scorer)
 
-    def _baseline(self, refit: Refit, given: Given) -> Floats:
+    def _baseline(self, refit: Refit, sample: Sample) -> Floats:
         """Scores without any column: the most frequent class, or the mean."""
-        zero = estimator_class("ZeroRClassifier" if given.is_classes else "ZeroRRegressor")()
-        return Refit(zero, refit.rows, refit.folds, refit.scorer).one(np.arange(given.n_columns))
+        zero = estimator_class("ZeroRClassifier" if sample.is_classes else "ZeroRRegressor")()
+        return Refit(zero, refit.rows, refit.folds, refit.scorer).one(np.arange(sample.n_columns))
 
     def _record(self, steps: list[Step], chosen: int, names: list[str], verb: str, every: Step | None) -> None:
         """Keep the path; ``every`` is the subset of all columns where the path does not hold it."""
@@ -347,11 +347,11 @@ class ScoredSelector(Selector):
         from tilth.plot.selection import selection_path
 
         check_is_fitted(self)
-        found = self.path_
-        if not len(found):
+        path = self.path_
+        if not len(path):
             raise ValueError(f"{type(self).__name__}: no subset was scored; give estimator= or k='cv' to score them.")
         every = self._entry_of_all()
-        return selection_path(found, self.score_name_, None if every is None else float(np.mean(every["scores"])))
+        return selection_path(path, self.score_name_, None if every is None else float(np.mean(every["scores"])))
 
     def sections(self) -> list[Section]:
         """Report pages: the verdict, the path, rows per column."""

@@ -16,7 +16,7 @@ from tilth.engines.select.refit import Refit
 from tilth.engines.select.walk import Clock, Step
 from tilth.errors import warn_model
 from tilth.models.catalogue import estimator_class
-from tilth.models.select.base import TRAITS, Given, ScoredSelector
+from tilth.models.select.base import TRAITS, Sample, ScoredSelector
 from tilth.params import declared, param
 
 if TYPE_CHECKING:
@@ -66,50 +66,50 @@ class SelectByModel(ScoredSelector):
             "that of the model",
         )
 
-    def _model(self, given: Given) -> Any:
+    def _model(self, sample: Sample) -> Any:
         if self.estimator is not None:
             return self.estimator
         sparse = (
             estimator_class("LogisticRegression")(penalty="l1")
-            if given.is_classes
-            else estimator_class("LassoCV")(rule="one_se", cv=max(2, min(5, given.n_rows // 2)))
+            if sample.is_classes
+            else estimator_class("LassoCV")(rule="one_se", cv=max(2, min(5, sample.n_rows // 2)))
         )
         # A penalty on weights charges columns by their unit unless they have one spread.
         return make_pipeline(estimator_class("Standardise")(), sparse)
 
-    def _choose(self, given: Given) -> Bools:
-        d, clock = given.n_columns, Clock()
-        folds = self._folds(given) if self.compare else []
+    def _choose(self, sample: Sample) -> Bools:
+        d, clock = sample.n_columns, Clock()
+        folds = self._folds(sample) if self.compare else []
         every = np.arange(d)
-        refit = self._refit(given, folds) if folds else Refit(self._model(given), given.rows, [], _no_score)
-        model = refit.fitted(every, np.arange(given.n_rows))
-        self.importances_ = importance_of(model, given.rows.X, given.table.names, type(self).__name__)
+        refit = self._refit(sample, folds) if folds else Refit(self._model(sample), sample.rows, [], _no_score)
+        model = refit.fitted(every, np.arange(sample.n_rows))
+        self.importances_ = importance_of(model, sample.rows.X, sample.table.names, type(self).__name__)
         kept, self.threshold_ = self._enough(self.importances_, model)
         if not kept.any():
             kept[int(np.argmax(self.importances_))] = True
             warn_model(
                 "W220",
                 f"{type(self).__name__}: no column reaches the importance {self.threshold_:.4g}; "
-                f"{given.table.names[int(np.argmax(kept))]!r} is kept so that a model can follow.",
+                f"{sample.table.names[int(np.argmax(kept))]!r} is kept so that a model can follow.",
             )
         self.walk_, self.chosen_, self.n_fits_, self.test_ = [], 0, 1, None
         if not folds:
-            self.score_name_, self.overlap_, self.n_val_, self.n_rows_ = "", 0.0, 0, given.n_rows
+            self.score_name_, self.overlap_, self.n_val_, self.n_rows_ = "", 0.0, 0, sample.n_rows
             return kept
         one_fit = clock.lap()
-        steps = [Step(np.zeros(d, dtype=bool), -1, self._baseline(refit, given), 0, 0.0)]
-        steps.append(Step(kept, -1, self._inside(refit, given), 1, one_fit + clock.lap()))
+        steps = [Step(np.zeros(d, dtype=bool), -1, self._baseline(refit, sample), 0, 0.0)]
+        steps.append(Step(kept, -1, self._inside(refit, sample), 1, one_fit + clock.lap()))
         whole = Step(np.ones(d, dtype=bool), -1, refit.one(every), 1, clock.lap())
-        self._record(steps, 1, given.table.names, "keep", whole)
+        self._record(steps, 1, sample.table.names, "keep", whole)
         return kept
 
-    def _inside(self, refit: Refit, given: Given) -> Floats:
+    def _inside(self, refit: Refit, sample: Sample) -> Floats:
         """Scores with the selection made anew on the training rows of every fold."""
-        every, scores = np.arange(given.n_columns), []
+        every, scores = np.arange(sample.n_columns), []
         for train, test in refit.folds:
             try:
                 model = refit.fitted(every, train)
-                own = importance_of(model, given.rows.take(train), given.table.names, type(self).__name__)
+                own = importance_of(model, sample.rows.take(train), sample.table.names, type(self).__name__)
                 kept = np.flatnonzero(self._enough(own, model)[0])
                 if not len(kept):
                     kept = np.array([int(np.argmax(own))])
@@ -118,24 +118,24 @@ class SelectByModel(ScoredSelector):
                 scores.append(float("nan"))
         return np.array(scores)
 
-    def _enough(self, found: Floats, model: Any) -> tuple[Bools, float]:
+    def _enough(self, importances: Floats, model: Any) -> tuple[Bools, float]:
         """Which columns are important enough, and the threshold."""
-        least = self._threshold(found, model)
-        kept = found >= least if least > 0 else found > 0
+        least = self._threshold(importances, model)
+        kept = importances >= least if least > 0 else importances > 0
         if self.max_columns is not None:
-            kept &= np.isin(np.arange(len(found)), np.argsort(-found, kind="stable")[: self.max_columns])
+            kept &= np.isin(np.arange(len(importances)), np.argsort(-importances, kind="stable")[: self.max_columns])
         return kept, least
 
-    def _threshold(self, found: Floats, model: Any) -> float:
+    def _threshold(self, importances: Floats, model: Any) -> float:
         wanted = self.threshold
         if wanted == "auto":
             wanted = "nonzero" if _is_sparse_model(model) else "mean"
         if wanted == "nonzero":
-            return ZERO * float(found.max(initial=0.0))
+            return ZERO * float(importances.max(initial=0.0))
         if wanted == "mean":
-            return float(found.mean())
+            return float(importances.mean())
         if wanted == "median":
-            return float(np.median(found))
+            return float(np.median(importances))
         if isinstance(wanted, (int, float)) and not isinstance(wanted, bool) and wanted >= 0:
             return float(wanted)
         raise ValueError(
@@ -148,8 +148,8 @@ class SelectByModel(ScoredSelector):
         import pandas as pd
 
         check_is_fitted(self)
-        found = pd.DataFrame({"column": self.columns_, "importance": self.importances_, "kept": self.support_})
-        return found.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
+        table = pd.DataFrame({"column": self.columns_, "importance": self.importances_, "kept": self.support_})
+        return table.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
 
     def sections(self) -> list[Section]:
         """Adds the importances."""
@@ -176,9 +176,9 @@ def importance_of(model: Any, X: Any, names: list[str], owner: str) -> Floats:
     if own and isinstance(getattr(model, "terms_", None), Terms):
         return _linear_importance(model, X)
     coef = getattr(model, "coef_", None)
-    found = getattr(model, "feature_importances_", None) if coef is None else coef
-    if own and found is not None and np.asarray(found).shape[-1:] == (len(names),):
-        size = np.abs(np.asarray(found, dtype=np.float64)).reshape(-1, len(names)).max(axis=0)
+    importances = getattr(model, "feature_importances_", None) if coef is None else coef
+    if own and importances is not None and np.asarray(importances).shape[-1:] == (len(names),):
+        size = np.abs(np.asarray(importances, dtype=np.float64)).reshape(-1, len(names)).max(axis=0)
         return size * np.nanstd(np.asarray(X, dtype=np.float64), axis=0) if coef is not None else size
     raise TypeError(
         f"{owner}: {type(model).__name__} gives no importance for its {len(names)} columns (coef_ or "

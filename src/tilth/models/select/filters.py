@@ -12,7 +12,7 @@ from tilth import progress
 from tilth.base import Card, Complexity, Recipe, Section
 from tilth.engines.select.walk import Clock, Step, best_step, one_standard_error
 from tilth.errors import warn_model
-from tilth.models.select.base import TRAITS, Given, ScoredSelector
+from tilth.models.select.base import TRAITS, Sample, ScoredSelector
 from tilth.params import declared, param
 from tilth.parts.relevance import NAMED, CFSMerit, Relevance, Relevant, target_column
 from tilth.stats.hypothesis import holm
@@ -89,24 +89,24 @@ class SelectByRelevance(ScoredSelector):
     def _measure(self) -> Relevance:
         return NAMED[self.relevance]() if isinstance(self.relevance, str) else self.relevance
 
-    def _choose(self, given: Given) -> Bools:
-        d, measure = given.n_columns, self._measure()
+    def _choose(self, sample: Sample) -> Bools:
+        d, measure = sample.n_columns, self._measure()
         wanted = self._wanted(d, measure)
-        found = self._relevances(given, measure)
-        self.values_ = np.array([f.value for f in found])
-        self.p_values_ = np.array([f.p_value for f in found])
-        self.orders_ = np.array([f.order for f in found])
-        self.hows_ = [f.how for f in found]
+        relevances = self._relevances(sample, measure)
+        self.values_ = np.array([f.value for f in relevances])
+        self.p_values_ = np.array([f.p_value for f in relevances])
+        self.orders_ = np.array([f.order for f in relevances])
+        self.hows_ = [f.how for f in relevances]
         self.walk_, self.chosen_, self.n_fits_, self.test_ = [], 0, 0, None
-        self.score_name_, self.overlap_, self.n_val_, self.n_rows_ = "", 0.0, 0, given.n_rows
-        ranking, size = self._ranking(given, measure, found, wanted)
+        self.score_name_, self.overlap_, self.n_val_, self.n_rows_ = "", 0.0, 0, sample.n_rows
+        ranking, size = self._ranking(sample, measure, relevances, wanted)
         if wanted == "cv" or self.estimator is not None:
-            size = self._scored(given, measure, wanted, ranking, size)
+            size = self._scored(sample, measure, wanted, ranking, size)
         if self.p_value is not None and not (holm(self.p_values_) <= self.p_value).any():
             warn_model(
                 "W220",
                 f"{type(self).__name__}: no column has an adjusted p-value of {self.p_value:g} or less; "
-                f"{given.table.names[ranking[0]]!r}, the most relevant, is kept so that a model can be fitted.",
+                f"{sample.table.names[ranking[0]]!r}, the most relevant, is kept so that a model can be fitted.",
             )
         kept = np.zeros(d, dtype=bool)
         kept[ranking[:size]] = True
@@ -139,24 +139,24 @@ class SelectByRelevance(ScoredSelector):
             f"relevance='cfs'; got {k!r}."
         )
 
-    def _relevances(self, given: Given, measure: Relevance) -> list[Relevant]:
-        rows = given.rows
+    def _relevances(self, sample: Sample, measure: Relevance) -> list[Relevant]:
+        rows = sample.rows
         target = target_column(rows.y, 0 if rows.classes is None else len(rows.classes))
-        with progress.task(f"{type(self).__name__}: relevance", given.n_columns) as work:
-            found = []
-            for column in given.table.columns:
-                found.append(measure.of(column, target, rows.weight))
+        with progress.task(f"{type(self).__name__}: relevance", sample.n_columns) as work:
+            relevances = []
+            for column in sample.table.columns:
+                relevances.append(measure.of(column, target, rows.weight))
                 work.advance(1)
-        return found
+        return relevances
 
     def _ranking(
-        self, given: Given, measure: Relevance, found: list[Relevant], wanted: Any
+        self, sample: Sample, measure: Relevance, relevances: list[Relevant], wanted: Any
     ) -> tuple[NDArray[np.intp], int]:
         """Columns, the most relevant first (of equal ones the first of the table), and how many of them to keep.
 
         CFS ranks columns by what each adds to the merit of those before it.
         """
-        orders, tests = np.array([f.order for f in found]), np.array([f.p_value for f in found])
+        orders, tests = np.array([f.order for f in relevances]), np.array([f.p_value for f in relevances])
         if self.p_value is not None:
             known = np.where(np.isnan(tests), np.inf, tests)
             # Ties, as of p-values too small for a float, go by the order.
@@ -164,7 +164,7 @@ class SelectByRelevance(ScoredSelector):
         if not isinstance(measure, CFSMerit):
             ranking = np.argsort(-_settled(orders), kind="stable")
             return ranking, len(orders) if wanted == "cv" else int(wanted)
-        among = measure.among(given.table.columns, given.rows.weight)
+        among = measure.among(sample.table.columns, sample.rows.weight)
         to = np.where(np.isfinite(orders), orders, 0.0)
         chosen: list[int] = []
         best: list[float] = []
@@ -177,14 +177,14 @@ class SelectByRelevance(ScoredSelector):
         size = 1 + int(np.argmax(_settled(np.array(best)))) if wanted == "merit" else int(wanted)
         return np.array(chosen, dtype=np.intp), size
 
-    def _scored(self, given: Given, measure: Relevance, wanted: Any, ranking: NDArray[np.intp], size: int) -> int:
+    def _scored(self, sample: Sample, measure: Relevance, wanted: Any, ranking: NDArray[np.intp], size: int) -> int:
         """Score numbers of columns and give the one to keep; every fold makes its own ranking, and its own number
         where a rule decides it."""
-        folds = self._folds(given)
-        refit = self._refit(given, folds)
-        d, clock = given.n_columns, Clock()
-        empty = self._baseline(refit, given)
-        parts = [given.part(train) for train, _ in folds]
+        folds = self._folds(sample)
+        refit = self._refit(sample, folds)
+        d, clock = sample.n_columns, Clock()
+        empty = self._baseline(refit, sample)
+        parts = [sample.part(train) for train, _ in folds]
         own = [self._ranking(part, measure, self._relevances(part, measure), wanted) for part in parts]
         sizes = _sizes(d) if wanted == "cv" else [size]
         tried = sizes if d in sizes else [*sizes, d]
@@ -205,7 +205,7 @@ class SelectByRelevance(ScoredSelector):
         chosen = 1
         if wanted == "cv":
             chosen = (best_step if self.rule == "best" else one_standard_error)(steps)
-        self._record(steps, chosen, given.table.names, "add", None)
+        self._record(steps, chosen, sample.table.names, "add", None)
         if wanted == "cv":
             self._tell_when_empty()
         return steps[chosen].size
@@ -218,7 +218,7 @@ class SelectByRelevance(ScoredSelector):
 
         check_is_fitted(self)
         kinds = {n: c.kind.name for c in self.schema_.features for n in c.typed_names}
-        found = pd.DataFrame(
+        table = pd.DataFrame(
             {
                 "column": self.columns_,
                 "kind": [kinds.get(n, "numeric") for n in self.columns_],
@@ -229,7 +229,7 @@ class SelectByRelevance(ScoredSelector):
                 "kept": self.support_,
             }
         )
-        return found.loc[np.argsort(-_settled(np.asarray(self.orders_)), kind="stable")].reset_index(drop=True)
+        return table.loc[np.argsort(-_settled(np.asarray(self.orders_)), kind="stable")].reset_index(drop=True)
 
     def sections(self) -> list[Section]:
         """Adds the ranking."""

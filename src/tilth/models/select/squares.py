@@ -13,7 +13,7 @@ from tilth.engines.linear.normal import NormalEquations
 from tilth.engines.select.folds import Folds
 from tilth.engines.select.shared import FoldSums, SharedSquares
 from tilth.models.catalogue import estimator_class
-from tilth.models.select.base import Given
+from tilth.models.select.base import Sample
 from tilth.stats.gram import Gram
 
 SCORES = (None, "r2", "neg_mean_squared_error", "neg_root_mean_squared_error")
@@ -21,26 +21,26 @@ SCORES = (None, "r2", "neg_mean_squared_error", "neg_root_mean_squared_error")
 _ROWS_PER_TERM = 2
 
 
-def shared_squares(estimator: Any, given: Given, folds: Folds, scoring: Any) -> SharedSquares | None:
+def shared_squares(estimator: Any, sample: Sample, folds: Folds, scoring: Any) -> SharedSquares | None:
     """The scores of subsets from cross products; None when the model or the score is not made of squares.
 
     Each fold converts its rows as the model would (levels, missing values) from its own training rows alone.
     """
     if type(estimator) not in map(estimator_class, ("LinearRegression", "Ridge")) or not estimator.fit_intercept:
         return None
-    if (scoring is not None and not isinstance(scoring, str)) or scoring not in SCORES or given.is_classes:
+    if (scoring is not None and not isinstance(scoring, str)) or scoring not in SCORES or sample.is_classes:
         return None
-    sums = [_fold_sums(estimator, given, train, test) for train, test in folds]
+    sums = [_fold_sums(estimator, sample, train, test) for train, test in folds]
     if any(s is None for s in sums):
         return None
     return SharedSquares([s for s in sums if s is not None], scoring or "r2")
 
 
-def _fold_sums(estimator: Any, given: Given, train: Any, test: Any) -> FoldSums | None:
+def _fold_sums(estimator: Any, sample: Sample, train: Any, test: Any) -> FoldSums | None:
     model = clone(estimator)
-    raw = read(given.rows.X)
+    raw = read(sample.rows.X)
     names = {name: j for j, name in enumerate(raw.names)}
-    weight = given.rows.weights(train)
+    weight = sample.rows.weights(train)
     try:
         table = model._begin(take_rows(raw, train), None, weight)
         model.terms_ = model._terms(table, weight)
@@ -54,9 +54,9 @@ def _fold_sums(estimator: Any, given: Given, train: Any, test: Any) -> FoldSums 
     # A column that this fold's training rows cannot use would be an error for a model of that column alone.
     if set(owner.tolist()) != set(names.values()):
         return None
-    y = given.rows.y
+    y = sample.rows.y
     both = [
-        _gram(model.terms_.design(rows), y[index], given.rows.weights(index))
+        _gram(model.terms_.design(rows), y[index], sample.rows.weights(index))
         for rows, index in ((table, train), (fresh, test))
     ]
     if any(b is None for b in both):

@@ -87,8 +87,8 @@ class Stability(Result):
         """One row per column, the most frequently chosen first."""
         import pandas as pd
 
-        made = pd.DataFrame({"column": self.columns, "chosen": self.chosen.sum(axis=0), "share": self.shares})
-        return made.sort_values("share", ascending=False, kind="stable", ignore_index=True)
+        table = pd.DataFrame({"column": self.columns, "chosen": self.chosen.sum(axis=0), "share": self.shares})
+        return table.sort_values("share", ascending=False, kind="stable", ignore_index=True)
 
     def verdict(self) -> str:
         """How far the selection can be relied on, in one sentence or two."""
@@ -207,19 +207,19 @@ def stability(
 def _selection(
     selector: Any, X: Any, rows: Any, names: list[str], values: Any, weight: Floats | None, groups: Any
 ) -> Bools:
-    given: dict[str, Any] = {}
+    extras: dict[str, Any] = {}
     if weight is not None:
-        given["sample_weight"] = weight[rows]
+        extras["sample_weight"] = weight[rows]
     if groups is not None and _takes_groups(selector):
-        given["groups"] = np.asarray(groups)[rows]
+        extras["groups"] = np.asarray(groups)[rows]
     part = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TilthWarning)
-        found = clone(selector).fit(part, None if values is None else values[rows], **given)
+        fitted = clone(selector).fit(part, None if values is None else values[rows], **extras)
     kept = np.zeros(len(names), dtype=bool)
-    own = getattr(found, "columns_", names)  # a column may be empty in a part of the rows
+    own = getattr(fitted, "columns_", names)  # a column may be empty in a part of the rows
     place = {name: j for j, name in enumerate(names)}
-    kept[[place[n] for n, there in zip(own, found.get_support(), strict=True) if there]] = True
+    kept[[place[n] for n, there in zip(own, fitted.get_support(), strict=True) if there]] = True
     return kept
 
 

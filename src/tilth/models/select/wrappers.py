@@ -14,7 +14,7 @@ from tilth.engines.select.folds import Folds, chance_bound, inner_folds
 from tilth.engines.select.refit import Refit
 from tilth.engines.select.shared import SharedSquares
 from tilth.engines.select.walk import Step
-from tilth.models.select.base import SHARES, Given, ScoredSelector
+from tilth.models.select.base import SHARES, Sample, ScoredSelector
 from tilth.models.select.squares import shared_squares
 from tilth.params import declared, param
 from tilth.parts.column_pairs import explained_share
@@ -56,21 +56,21 @@ class SubsetSearch(ScoredSelector):
             f"{type(self).card.summary.rstrip('.')} [rule, max_columns]",
         )
 
-    def _choose(self, given: Given) -> Bools:
-        self._require_bound(given)
+    def _choose(self, sample: Sample) -> Bools:
+        self._require_bound(sample)
         self.test_ = None
-        search, test = given, None
+        search, test = sample, None
         if self.test_size > 0:
             train, test = inner_folds(
-                given.rows.y, self.test_size, classes=given.is_classes, groups=given.groups, 
+                sample.rows.y, self.test_size, classes=sample.is_classes, groups=sample.groups, 
                 seed=seed_of(self.random_state), owner=type(self).__name__,
             )[0]  # fmt: skip
-            search = given.part(train)
+            search = sample.part(train)
         folds = self._folds(search)
         refit = self._refit(search, folds)
         score = self._scorer(refit, search, folds)
         empty = self._baseline(refit, search)
-        d = given.n_columns
+        d = sample.n_columns
         most = d if self.max_columns is None else min(self.max_columns, d)
         steps = self._walk(refit, score, search, empty, most)
         self._require_score(refit, steps)
@@ -80,24 +80,24 @@ class SubsetSearch(ScoredSelector):
         if not any(s.size == d for s in steps):
             whole = np.ones((1, d), dtype=bool)
             every = Step(whole[0], -1, score(whole)[0], 1, clock.lap())
-        self._record(steps, chosen, given.table.names, self.verb, every)
+        self._record(steps, chosen, sample.table.names, self.verb, every)
         if test is not None:
-            self.test_ = self._checked(refit, steps[chosen], given, test)
+            self.test_ = self._checked(refit, steps[chosen], sample, test)
         self._tell_when_empty()
         return steps[chosen].subset
 
-    def _scorer(self, refit: Refit, given: Given, folds: Folds) -> Any:
+    def _scorer(self, refit: Refit, sample: Sample, folds: Folds) -> Any:
         """Scores from shared cross products where the model is least squares, else by refitting."""
-        shared = shared_squares(refit.estimator, given, folds, self.scoring)
+        shared = shared_squares(refit.estimator, sample, folds, self.scoring)
         self.shared_: bool = isinstance(shared, SharedSquares)
         return refit if shared is None else shared
 
-    def _walk(self, refit: Refit, score: Any, given: Given, empty: Floats, most: int) -> list[Step]:
+    def _walk(self, refit: Refit, score: Any, sample: Sample, empty: Floats, most: int) -> list[Step]:
         raise NotImplementedError
 
-    def _require_bound(self, given: Given) -> None:
+    def _require_bound(self, sample: Sample) -> None:
         named = self.scoring if isinstance(self.scoring, str) else None
-        if self.rule == "bound" and (not given.is_classes or (self.scoring is not None and named not in SHARES)):
+        if self.rule == "bound" and (not sample.is_classes or (self.scoring is not None and named not in SHARES)):
             raise ValueError(
                 f"{type(self).__name__}: rule='bound' needs a score that is a share of rows, such as the accuracy of a "
                 "classifier; use rule='one_se' for any other."
@@ -117,16 +117,16 @@ class SubsetSearch(ScoredSelector):
         bound = chance_bound(sum(s.fits for s in steps), self.n_val_, self.risk)
         return walk.within(steps, bound)
 
-    def _checked(self, refit: Refit, chosen: Step, given: Given, test: NDArray[np.intp]) -> dict[str, Any]:
+    def _checked(self, refit: Refit, chosen: Step, sample: Sample, test: NDArray[np.intp]) -> dict[str, Any]:
         """Scores on rows that took no part in the search: train, validation, test."""
-        whole = Refit(refit.estimator, given.rows, [], refit.scorer)
-        train = np.setdiff1d(np.arange(given.n_rows), test)
-        found = {}
-        for name, subset in (("score", chosen.subset), ("all", np.ones(given.n_columns, dtype=bool))):
+        whole = Refit(refit.estimator, sample.rows, [], refit.scorer)
+        train = np.setdiff1d(np.arange(sample.n_rows), test)
+        scores = {}
+        for name, subset in (("score", chosen.subset), ("all", np.ones(sample.n_columns, dtype=bool))):
             columns = np.flatnonzero(subset)
-            found[name] = whole.score(whole.fitted(columns, train), columns, test)
+            scores[name] = whole.score(whole.fitted(columns, train), columns, test)
         bound = chance_bound(self.n_fits_, self.n_val_, self.risk) if self.score_name_ in SHARES else float("nan")
-        return {**found, "validation": chosen.mean, "bound": bound, "n": len(test), "n_validation": self.n_val_}
+        return {**scores, "validation": chosen.mean, "bound": bound, "n": len(test), "n_validation": self.n_val_}
 
 
 @declared
@@ -143,8 +143,8 @@ class ForwardSelection(SubsetSearch):
     (['', 'x2', 'x0'], 10)
     """
 
-    def _walk(self, refit: Refit, score: Any, given: Given, empty: Floats, most: int) -> list[Step]:
-        return walk.forward(score, given.n_columns, empty=empty, most=most, stop=self._stop, title=type(self).__name__)
+    def _walk(self, refit: Refit, score: Any, sample: Sample, empty: Floats, most: int) -> list[Step]:
+        return walk.forward(score, sample.n_columns, empty=empty, most=most, stop=self._stop, title=type(self).__name__)
 
 
 @declared
@@ -168,9 +168,9 @@ class BackwardElimination(SubsetSearch):
 
     min_columns: int = param(1, low=1, doc="Columns at least.")
 
-    def _walk(self, refit: Refit, score: Any, given: Given, empty: Floats, most: int) -> list[Step]:
-        least = min(self.min_columns, given.n_columns)
-        return walk.backward(score, given.n_columns, least=least, stop=self._stop_dropping, title=type(self).__name__)
+    def _walk(self, refit: Refit, score: Any, sample: Sample, empty: Floats, most: int) -> list[Step]:
+        least = min(self.min_columns, sample.n_columns)
+        return walk.backward(score, sample.n_columns, least=least, stop=self._stop_dropping, title=type(self).__name__)
 
     def _stop_dropping(self, steps: list[Step]) -> bool:
         """rule='bound': a step that loses more than chance may take ends the walk."""
@@ -206,18 +206,18 @@ class ExhaustiveSelection(SubsetSearch):
         "check_sample_weight_equivalence_on_dense_data": "its table has 30 columns, which have too many subsets",
     }
 
-    def _choose(self, given: Given) -> Bools:
-        d = given.n_columns
+    def _choose(self, sample: Sample) -> Bools:
+        d = sample.n_columns
         if d > MOST_COLUMNS:
             raise ValueError(
                 f"ExhaustiveSelection: {d} columns have 2^{d} = {2**d:,} subsets; at most {MOST_COLUMNS} columns are "
                 f"searched. Use ForwardSelection ({d * (d + 1) // 2:,} fits), EmbeddedForward ({d} fits), or "
                 "SelectByRelevance before it."
             )
-        return super()._choose(given)
+        return super()._choose(sample)
 
-    def _walk(self, refit: Refit, score: Any, given: Given, empty: Floats, most: int) -> list[Step]:
-        return walk.exhaustive(score, given.n_columns, empty=empty, most=most, title=type(self).__name__)
+    def _walk(self, refit: Refit, score: Any, sample: Sample, empty: Floats, most: int) -> list[Step]:
+        return walk.exhaustive(score, sample.n_columns, empty=empty, most=most, title=type(self).__name__)
 
 
 @declared
@@ -240,20 +240,20 @@ class EmbeddedForward(SubsetSearch):
     )
     n_bins: int = param(10, low=2, high=1000, doc="Bins of equal counts with shape='bins'.")
 
-    def _scorer(self, refit: Refit, given: Given, folds: Folds) -> Any:
+    def _scorer(self, refit: Refit, sample: Sample, folds: Folds) -> Any:
         self.shared_ = False
         return refit
 
-    def _walk(self, refit: Refit, score: Any, given: Given, empty: Floats, most: int) -> list[Step]:
+    def _walk(self, refit: Refit, score: Any, sample: Sample, empty: Floats, most: int) -> list[Step]:
         traits = getattr(refit.estimator, "traits", None)
         straight = self.shape == "line" or (self.shape == "auto" and traits is not None and traits.linear)
         bins = 0 if straight else self.n_bins
 
         def gains(left: Floats) -> Floats:
-            columns, weight = given.table.columns, given.rows.weight
+            columns, weight = sample.table.columns, sample.rows.weight
             return np.array([explained_share(c, left, n_bins=bins, weight=weight) for c in columns])
 
         return walk.guided(
-            refit.with_errors, gains, given.n_columns, empty=(empty, refit.baseline_errors()), most=most,
+            refit.with_errors, gains, sample.n_columns, empty=(empty, refit.baseline_errors()), most=most,
             stop=self._stop, title=type(self).__name__,
         )  # fmt: skip

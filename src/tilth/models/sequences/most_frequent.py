@@ -89,8 +89,8 @@ class MostFrequentTagger(SequenceModel):
             lookup = np.array([*(None if key is None else key[-n:] for key in keys), None], dtype=object)
             endings[f"{name}[-{n}:]"] = lookup[place]
         own = [c for c in steps.columns if c.name not in endings]  # rows that were prepared before have them already
-        made = symbols(read(endings)).columns
-        return sequences.with_steps(replace(steps, columns=[*own, *made], matrix=None))
+        suffixes = symbols(read(endings)).columns
+        return sequences.with_steps(replace(steps, columns=[*own, *suffixes], matrix=None))
 
     def _first_text(self, columns: list[RawColumn]) -> str | None:
         """The column whose endings were learned, or the first whose levels are all texts."""

@@ -205,8 +205,8 @@ class TreeRegressor(SingleTree, Regressor):
 
     def values(self, table: Any) -> Floats:
         """Mean (or median) of the training rows in the leaf that each row reaches."""
-        made = self.trees_.sum_values(table)
-        return made[:, 0] if made.shape[1] == 1 else made
+        values = self.trees_.sum_values(table)
+        return values[:, 0] if values.shape[1] == 1 else values
 
 
 def above(gain: float) -> float:

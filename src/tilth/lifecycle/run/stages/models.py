@@ -173,8 +173,8 @@ def choose(run: Run) -> Iterable[Section]:
     searched = pd.DataFrame(list(contest.search_rows()))
     if len(searched):
         parts.insert(0, Section(
-            "Tuning", "The inner score chose the parameters and is too good; the outer one comes from rows that no "
-            "search saw. Models are tuned by their inner folds alone.\n\n" + "\n".join(contest.notes), searched,
+            "Tuning", "The inner score chose the parameters and is optimistic; the outer one comes from rows that "
+            "no search used. Models are tuned on their inner folds only.\n\n" + "\n".join(contest.notes), searched,
         ))  # fmt: skip
     out = pd.DataFrame(
         [(n, why) for n, why in contest.refused.items()]
