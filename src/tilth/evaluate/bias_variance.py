@@ -93,22 +93,22 @@ class BiasVariance(Result):
             raise TypeError("Shares need classes; signed_error is what a regression has.")
         k = len(self.classes)
         true = np.bincount(self.true, minlength=k) / len(self.true)
-        given = np.bincount(self.answers.ravel(), minlength=k) / self.answers.size
-        table = pd.DataFrame({"true": true, "predicted": given}, index=self.classes)
-        table["predicted - true"] = given - true
+        predicted = np.bincount(self.answers.ravel(), minlength=k) / self.answers.size
+        table = pd.DataFrame({"true": true, "predicted": predicted}, index=self.classes)
+        table["predicted - true"] = predicted - true
         return table
 
     def verdict(self) -> str:
         """Which part is the largest, and what that means."""
         words = ", ".join(f"{name} {part.value:.3g}" for name, part in self.parts.items())
         loss = "squared error" if self.task == "regression" else "share of wrong answers"
-        told = f"{self.model}: expected {loss} {self.error.value:.3g} = {words}."
+        text = f"{self.model}: expected {loss} {self.error.value:.3g} = {words}."
         if self.task == "regression":
             side = "low" if self.signed_error > 0 else "high"
-            told += f" On average the answers are {abs(self.signed_error):.3g} too {side}."
+            text += f" On average the answers are {abs(self.signed_error):.3g} too {side}."
         else:
-            told += f" Over {len(self.answers)} trainings {self.variance:.1%} of the answers differ from the main one."
-        return told
+            text += f" Over {len(self.answers)} trainings {self.variance:.1%} of the answers differ from the main one."
+        return text
 
     def frame(self) -> pd.DataFrame:
         """The parts, their sum and the error, with intervals."""
@@ -333,10 +333,10 @@ def _from_world(
 
 
 def _drawn(draw: Draw, n: int, rng: np.random.Generator) -> tuple[Any, NDArray[Any]]:
-    made = draw(n, rng)
-    if not isinstance(made, tuple) or len(made) != 2:
-        raise TypeError(f"draw(n, rng) must give rows and targets, (X, y); got a {type(made).__name__}.")
-    X, y = made[0], np.asarray(made[1])
+    data = draw(n, rng)
+    if not isinstance(data, tuple) or len(data) != 2:
+        raise TypeError(f"draw(n, rng) must give rows and targets, (X, y); got a {type(data).__name__}.")
+    X, y = data[0], np.asarray(data[1])
     if len(X) != n or len(y) != n:
         raise ValueError(f"draw({n}, rng) must give {n} rows and targets; got {len(X)} and {len(y)}.")
     return X, y
@@ -347,21 +347,21 @@ def _ask_all(
 ) -> tuple[NDArray[Any], list[str]]:
     """The answers of every training for the same test rows; failed trainings are left out and told."""
     jobs = [Job(k, answer_split, (model, problem, split, False)) for k, split in enumerate(splits)]
-    found: dict[int, NDArray[Any]] = {}
+    answers_by_key: dict[int, NDArray[Any]] = {}
     failures = []
     with progress.task(title, total=len(jobs)) as work:
         for key, outcome in Pool(workers, timeout).run(jobs):
             if isinstance(outcome, Outcome) and outcome.answers is not None:
-                found[key] = outcome.answers.given
+                answers_by_key[key] = outcome.answers.given
             else:
                 failures.append(outcome.failure if isinstance(outcome, Outcome) else str(outcome))
             work.advance()
-    if len(found) < 2:
+    if len(answers_by_key) < 2:
         raise RuntimeError(
             f"{name_of(model)} failed on {len(failures)} of {len(jobs)} training sets, first: {failures[0]}"
         )
     notes = [f"{len(failures)} of {len(jobs)} trainings failed, first: {failures[0]}"] if failures else []
-    return np.stack([found[k] for k in sorted(found)]), notes
+    return np.stack([answers_by_key[k] for k in sorted(answers_by_key)]), notes
 
 
 # ----------------------------------------------------------------------------------------------------- over a parameter
@@ -453,9 +453,9 @@ def bias_variance_curve(
     """
     from sklearn.base import clone
 
-    given, declared = resolve(model, parameter, "bias_variance_curve")
+    model_value, declared = resolve(model, parameter, "bias_variance_curve")
     rows = int(options.get("n", 100)) if X is None else len(X)
-    tried = list(usual_values(given, declared, parameter, rows) if values is None else values)
+    tried = list(usual_values(model_value, declared, parameter, rows) if values is None else values)
     if not tried:
         raise ValueError("bias_variance_curve: values must hold at least one value; got none.")
     points = [bias_variance(clone(model).set_params(**{parameter: v}), X, y, **options) for v in tried]

@@ -64,8 +64,8 @@ class Calibration(Result):
     @property
     def p_value(self) -> float:
         """The smallest p-value of the tests, made larger for their number (Holm); NaN where no test is valid."""
-        found = holm([t.p_value for t in self.tests]) if self.tests else np.array([np.nan])
-        return float(np.nanmin(found)) if not np.isnan(found).all() else float("nan")
+        p_values = holm([t.p_value for t in self.tests]) if self.tests else np.array([np.nan])
+        return float(np.nanmin(p_values)) if not np.isnan(p_values).all() else float("nan")
 
     @property
     def kind(self) -> str:
@@ -250,36 +250,36 @@ def calibration(
     n = len(p)
     weight = check_weight(sample_weight, n, owner)
     unit = None if groups is None else np.unique(np.asarray(one_dimensional(groups, n, owner)), return_inverse=True)[1]
-    found = reliability(p, happened, weight, int(bins), strategy)
+    curve = reliability(p, happened, weight, int(bins), strategy)
     y = happened.astype(np.float64)
-    drawn = _resampled(found, p, y, weight, unit, repeats, seed)
+    drawn = _resampled(curve, p, y, weight, unit, repeats, seed)
     grouped = unit is not None
     method = "bootstrap of groups" if grouped else "bootstrap"
     if (n if unit is None else int(unit.max()) + 1) > RESAMPLED_ROWS:
         method = f"normal limit of the {method}"
 
     def told(value: float, scores: Floats, low: float = 0.0, high: float = 1.0) -> Interval:
-        made = from_resamples(value, scores, n, level, grouped)
-        ends = np.clip([made.low, made.high], low, high)
+        interval = from_resamples(value, scores, n, level, grouped)
+        ends = np.clip([interval.low, interval.high], low, high)
         return Interval(value, float(ends[0]), float(ends[1]), level, method, n)
 
-    share = found.share
-    ece, mce = float((share * np.abs(found.gap)).sum()), float(np.abs(found.gap).max())
-    debiased = _debiased(share, found.gap, _noise(found.happened, found.n))
+    share = curve.share
+    ece, mce = float((share * np.abs(curve.gap)).sum()), float(np.abs(curve.gap).max())
+    debiased = _debiased(share, curve.gap, _noise(curve.happened, curve.n))
     # A draw scatters round the observed gaps, not round the true ones: what chance added to the first is taken off all.
     shift = debiased - ece
     again = np.array([_debiased(s, g, e) for s, g, e in zip(drawn.share, drawn.gap, drawn.noise, strict=True)]) + shift
     without_chance = told(max(debiased, 0.0), again)
-    chance = share * _noise(found.promised, found.n)
+    chance = share * _noise(curve.promised, curve.n)
     if unit is None and ece <= _by_chance(chance, (1 + level) / 2, seed):
         without_chance = replace(without_chance, low=0.0)  # a perfect model shows as much: 0 is not excluded
     base = float(np.average(y, weights=weight))
     brier = float(np.average((p - y) ** 2, weights=weight))
-    rel, res = float((share * found.gap**2).sum()), float((share * (found.happened - base) ** 2).sum())
+    rel, res = float((share * curve.gap**2).sum()), float((share * (curve.happened - base) ** 2).sum())
     plain_rows = weight is None and unit is None
     slope, intercept = recalibration(p, happened, weight)
     return Calibration(
-        words, found, level, strategy,
+        words, curve, level, strategy,
         ece=told(ece, (drawn.share * np.abs(drawn.gap)).sum(axis=1)),
         mce=told(mce, np.abs(drawn.gap).max(axis=1)),
         ece_debiased=without_chance,
@@ -288,7 +288,7 @@ def calibration(
         reliability=rel, resolution=res, uncertainty=base * (1 - base),
         within=brier - (rel - res + base * (1 - base)),
         slope=slope, intercept=intercept,
-        tests=_tests(p, happened, found, slope, intercept) if plain_rows else (),
+        tests=_tests(p, happened, curve, slope, intercept) if plain_rows else (),
         n=n, grouped=grouped,
     )  # fmt: skip
 
@@ -308,11 +308,11 @@ def _events(true: Any, probability: Any, of: Any, classes: Any, owner: str) -> t
         raise ValueError(
             f"{owner} needs probabilities between 0 and 1; CalibratedClassifier turns scores into probabilities."
         )
-    given = one_dimensional(true, len(p), owner)
+    labels_given = one_dimensional(true, len(p), owner)
     known = None if classes is None else np.asarray(classes)
-    labels, codes = encode_labels(given)
+    labels, codes = encode_labels(labels_given)
     if known is not None:
-        labels, codes = known, codes_among(given, known, owner)
+        labels, codes = known, codes_among(labels_given, known, owner)
     k = p.shape[1] if p.ndim == 2 else 2
     if p.ndim == 1 and len(labels) == 1 and known is None and labels.tolist()[0] in (0, False):
         labels, codes = np.array([0, 1]), codes  # nothing happened, which 0 and False say clearly

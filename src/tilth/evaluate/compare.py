@@ -107,12 +107,12 @@ class Comparison(Scores):
 
         rows = []
         for place, name in enumerate(self.ranking):
-            found = self.scores[name][self.main.name]
+            score = self.scores[name][self.main.name]
             gain = None if name == self.best else self.resampling.difference(name, self.best, self.main, self.level)
             tie = gain is None or gain.low <= 0 <= gain.high
             trial = self.resampling.trials[name]
             rows.append((
-                place + 1, name, found.value, found.low, found.high, np.nan if gain is None else gain.value,
+                place + 1, name, score.value, score.low, score.high, np.nan if gain is None else gain.value,
                 np.nan if gain is None else gain.low, np.nan if gain is None else gain.high,
                 "best" if gain is None else "tie with the best" if tie else "worse",
                 float(np.nanmean(trial.fit_seconds)), float(np.nanmean(trial.predict_seconds)), len(trial.failures),
@@ -125,24 +125,24 @@ class Comparison(Scores):
         """The leaderboard in words; what a fit costs is left out, so that equal runs give equal pages."""
         board = self.leaderboard()
         name = self.main.name
-        found = {n: self.resampling.difference(n, self.best, self.main, self.level) for n in self.ranking[1:]}
+        differences = {n: self.resampling.difference(n, self.best, self.main, self.level) for n in self.ranking[1:]}
         shown = [digits(*three) for three in board[[name, "low", "high"]].to_numpy(dtype=np.float64)]
         board["interval"] = [f"{low} to {high}" for _, low, high in shown]
-        board["difference to best"] = ["", *(signed(found[n]) for n in self.ranking[1:])]
+        board["difference to best"] = ["", *(signed(differences[n]) for n in self.ranking[1:])]
         board[name] = [value for value, _, _ in shown]
         return board[["place", "model", name, "interval", "difference to best", "verdict"]]
 
     def verdict(self) -> str:
         """Which model to take, and whether it beats the baseline, in words."""
         best, base, m = self.best, self.baseline, self.main
-        found = self.scores[best][m.name]
+        score = self.scores[best][m.name]
         if best == base:
             rivals = len(self.scores) > 1
-            return f"{'No model beats ' + base if rivals else 'Only ' + base + ' was tried'}: {m.name} {found}."
+            return f"{'No model beats ' + base if rivals else 'Only ' + base + ' was tried'}: {m.name} {score}."
         gain = self.differences[best][m.name]
         sure = gain.low > 0 if m.higher_is_better else gain.high < 0
         text = (
-            f"{best} has the best {m.name}, {found}; {base} has {readable(self.scores[base][m.name].value)}. "
+            f"{best} has the best {m.name}, {score}; {base} has {readable(self.scores[base][m.name].value)}. "
             f"The difference {signed(gain)} {'excludes' if sure else 'includes'} zero: {best} is "
             f"{'better than' if sure else 'not shown to be better than'} {base} on these rows."
         )

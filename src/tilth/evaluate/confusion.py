@@ -88,16 +88,16 @@ class ConfusionMatrix(Result):
         import pandas as pd
 
         shares = Shares.of_tables(self.table.cells[None])
-        found = {name.upper(): getattr(shares, name)[0] for name in ("tp", "fp", "fn", "tn")}
-        frame = pd.DataFrame(found, index=pd.Index(self.classes, name="class"))
+        columns = {name.upper(): getattr(shares, name)[0] for name in ("tp", "fp", "fn", "tn")}
+        frame = pd.DataFrame(columns, index=pd.Index(self.classes, name="class"))
         return frame if self.table.is_weighted else frame.astype(np.int64)
 
     def undefined(self) -> dict[Any, list[str]]:
         """Rates that are 0 / 0, by class."""
         shares = Shares.of_tables(self.table.cells[None])
         empty = {name: rate.whole(shares)[0] <= 0 for name, rate in RATES.items()}
-        found = {c: [name for name in RATES if empty[name][i]] for i, c in enumerate(self.classes.tolist())}
-        return {c: names for c, names in found.items() if names}
+        by_class = {c: [name for name in RATES if empty[name][i]] for i, c in enumerate(self.classes.tolist())}
+        return {c: names for c, names in by_class.items() if names}
 
     def interval(self, rate: str, label: Any = None, *, average: Average = "macro", level: float = 0.95) -> Interval:
         """A rate of one class, or averaged over the classes, with its interval.
@@ -128,8 +128,8 @@ class ConfusionMatrix(Result):
         if not (np.isnan(undefined) or 0 <= undefined <= 1):
             raise ValueError(f"per_class: undefined must be a number from 0 to 1 or NaN; found {undefined}.")
         if empty := self.undefined():
-            said = "; ".join(f"{', '.join(names)} of {c!r}" for c, names in list(empty.items())[:5])
-            warn_data("W401", f"0 / 0 is not defined: {said}; counted as {undefined:g}. undefined=nan leaves it out.")
+            text = "; ".join(f"{', '.join(names)} of {c!r}" for c, names in list(empty.items())[:5])
+            warn_data("W401", f"0 / 0 is not defined: {text}; counted as {undefined:g}. undefined=nan leaves it out.")
         return self._rates(level, undefined, repeats)
 
     def _rates(self, level: float = 0.95, undefined: float = 0.0, repeats: int = REPEATS) -> pd.DataFrame:
@@ -210,16 +210,16 @@ class ConfusionMatrix(Result):
         """:meth:`per_class` as a person reads it: every rate with its bounds in one cell, no warning but a mark."""
         import pandas as pd
 
-        found = self._rates(level)
+        rates = self._rates(level)
         out = {}
         for name in RATES:
-            cells = zip(found[name], found[f"{name} low"], found[f"{name} high"], found["undefined"], strict=True)
+            cells = zip(rates[name], rates[f"{name} low"], rates[f"{name} high"], rates["undefined"], strict=True)
             out[name] = [
                 "0/0" if name in missing.split(", ") else f"{v:.3f} [{low:.3f}, {high:.3f}]"
                 for v, low, high, missing in cells
             ]
-        out["support"] = [f"{s:g}" for s in found["support"]]
-        return pd.DataFrame(out, index=found.index)
+        out["support"] = [f"{s:g}" for s in rates["support"]]
+        return pd.DataFrame(out, index=rates.index)
 
     def to_dict(self) -> dict[str, Any]:
         """Matrix, counts and rates as JSON-ready data."""

@@ -144,7 +144,7 @@ def gap_of(
     ``together``: how many numbers, over all criteria and attributes, are compared in one judgement; by default those of
     this criterion. The bounds hold for all of them at once.
     """
-    found = []
+    pairs = []
     tests = len(criterion.measures) if together is None else together
     for name in criterion.measures:
         measure = measures[name]
@@ -154,7 +154,7 @@ def gap_of(
         places = np.flatnonzero(usable)
         order = np.argsort(measure.value[usable], kind="stable")
         ends = [labels[int(places[i])] for i in (order[0], order[-1])]
-        found.append(
+        pairs.append(
             (
                 largest_difference(measure, usable, level, tests),
                 smallest_ratio(measure, usable, level, tests),
@@ -162,15 +162,15 @@ def gap_of(
                 ends,
             )
         )
-    if len(found) < len(criterion.measures):
+    if len(pairs) < len(criterion.measures):
         nothing = Interval(np.nan, np.nan, np.nan, level, "too few rows", 0)
         return Gap(criterion, attribute, criterion.measures[0], "", "", nothing, nothing, tolerance)
-    worst = max(found, key=lambda f: f[0].value)
+    worst = max(pairs, key=lambda f: f[0].value)
     apart = worst[0]
-    ratios = [f[1] for f in found if not np.isnan(f[1].value)]
+    ratios = [f[1] for f in pairs if not np.isnan(f[1].value)]
     # Both numbers must agree, so the larger of the two gaps counts: its bounds are the larger of the two bounds.
     difference = Interval(
-        apart.value, max(f[0].low for f in found), max(f[0].high for f in found), level, apart.method, apart.n
+        apart.value, max(f[0].low for f in pairs), max(f[0].high for f in pairs), level, apart.method, apart.n
     )
     ratio = min(ratios, key=lambda i: i.value) if ratios else worst[1]
     if ratios:
@@ -221,27 +221,27 @@ def implied(
 
     names = list(base_rate) if isinstance(base_rate, Mapping) else [str(i) for i in range(len(base_rate))]
     b = np.array(list(base_rate.values()) if isinstance(base_rate, Mapping) else base_rate, dtype=np.float64)
-    given = {k: v for k, v in (("tpr", tpr), ("fpr", fpr), ("ppv", ppv), ("selection", selection)) if v is not None}
+    rates = {k: v for k, v in (("tpr", tpr), ("fpr", fpr), ("ppv", ppv), ("selection", selection)) if v is not None}
     if not len(b) or not np.isfinite(b).all() or b.min() < 0 or b.max() > 1:
         raise ValueError(f"implied needs base rates between 0 and 1; got {b.tolist()}.")
-    if any(not 0 <= float(v) <= 1 for v in given.values()):
-        raise ValueError(f"implied needs rates between 0 and 1; got {given}.")
+    if any(not 0 <= float(v) <= 1 for v in rates.values()):
+        raise ValueError(f"implied needs rates between 0 and 1; got {rates}.")
     with np.errstate(divide="ignore", invalid="ignore"):
-        if set(given) == {"tpr", "fpr"}:
-            found, alarms = np.full(len(b), float(tpr)), np.full(len(b), float(fpr))
-        elif set(given) == {"tpr", "ppv"}:
-            found = np.full(len(b), float(tpr))
-            alarms = b * found * (1 - ppv) / (ppv * (1 - b))
-        elif set(given) == {"ppv", "selection"}:
-            found, alarms = ppv * selection / b, (1 - ppv) * selection / (1 - b)
-        elif set(given) == {"tpr", "selection"}:
-            found = np.full(len(b), float(tpr))
-            alarms = (selection - b * found) / (1 - b)
+        if set(rates) == {"tpr", "fpr"}:
+            hits, alarms = np.full(len(b), float(tpr)), np.full(len(b), float(fpr))
+        elif set(rates) == {"tpr", "ppv"}:
+            hits = np.full(len(b), float(tpr))
+            alarms = b * hits * (1 - ppv) / (ppv * (1 - b))
+        elif set(rates) == {"ppv", "selection"}:
+            hits, alarms = ppv * selection / b, (1 - ppv) * selection / (1 - b)
+        elif set(rates) == {"tpr", "selection"}:
+            hits = np.full(len(b), float(tpr))
+            alarms = (selection - b * hits) / (1 - b)
         else:
-            raise ValueError(f"implied needs tpr and fpr, or two of selection, ppv and tpr; got {sorted(given)}.")
-        chosen = b * found + (1 - b) * alarms
+            raise ValueError(f"implied needs tpr and fpr, or two of selection, ppv and tpr; got {sorted(rates)}.")
+        chosen = b * hits + (1 - b) * alarms
         table = {
-            "base rate": b, "selection rate": chosen, "TPR": found, "FPR": alarms, "PPV": b * found / chosen,
-            "accuracy": b * found + (1 - b) * (1 - alarms),
+            "base rate": b, "selection rate": chosen, "TPR": hits, "FPR": alarms, "PPV": b * hits / chosen,
+            "accuracy": b * hits + (1 - b) * (1 - alarms),
         }  # fmt: skip
     return pd.DataFrame(table, index=pd.Index(names, name="group"))

@@ -150,19 +150,19 @@ class Curve(Result):
         name = self.metric.name
         if self.kind == "rows":
             first, last = self.validation_intervals[0], self.validation_intervals[-1]
-            told = f"{self.model}: {name} {first} with {self.x[0]} rows, {last} with {self.x[-1]}."
-            return f"{told} {self.diagnosis.verdict()}"
+            text = f"{self.model}: {name} {first} with {self.x[0]} rows, {last} with {self.x[-1]}."
+            return f"{text} {self.diagnosis.verdict()}"
         best, simple = self.best, self.one_standard_error
-        told = (
+        text = (
             f"{self.model}: the best {name} is {self.validation_intervals[best]} at {self.x_name} = "
             f"{_shown(self.x[best])}."
         )
         if simple != best:
-            told += (
+            text += (
                 f" Within one standard error of it the simplest is {_shown(self.x[simple])} "
                 f"({readable(self.validation_intervals[simple].value)})."
             )
-        return f"{told} {self._shape_text()}"
+        return f"{text} {self._shape_text()}"
 
     def _shape_text(self) -> str:
         low, high = _shown(self.x[0]), _shown(self.x[-1])
@@ -198,8 +198,11 @@ class Curve(Result):
         from tilth.plot.learning import score_curves
 
         bands = {
-            name: np.array([(i.value, i.low, i.high) for i in found])
-            for name, found in (("rows it has seen", self.train_intervals), ("other rows", self.validation_intervals))
+            name: np.array([(i.value, i.low, i.high) for i in intervals])
+            for name, intervals in (
+                ("rows it has seen", self.train_intervals),
+                ("other rows", self.validation_intervals),
+            )
         }
         levels = {}
         if self.baseline is not None and np.isfinite(self.baseline).any():
@@ -227,8 +230,8 @@ class Curve(Result):
     def how(self) -> str:
         """How the scores came about."""
         method = self.validation_intervals[self.best].method
-        told = f"{self.way} {self.splits.name}; intervals: {method}, {100 * self.level:g}%."
-        return "\n".join([told, *self.notes])
+        text = f"{self.way} {self.splits.name}; intervals: {method}, {100 * self.level:g}%."
+        return "\n".join([text, *self.notes])
 
     def to_dict(self) -> dict[str, Any]:
         """The curve as JSON-ready data."""

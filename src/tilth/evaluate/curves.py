@@ -73,20 +73,20 @@ def learning_curve(
             (model, Splits(f"{task.splits.name}, {m} rows", "given", parts, task.problem.n_rows, task.how.seed))
         )
     beside, level_known = _references(reference, task)
-    found = score_points(
+    scored = score_points(
         task, points, beside={**task.baseline(), **beside}, beside_at=len(points) - 1,
         title=f"Learning curve of {task.name}",
     )  # fmt: skip
-    name, scores = _best_reference(found.beside, beside, task.metric)
+    name, scores = _best_reference(scored.beside, beside, task.metric)
     if level_known is not None:
         name, scores = "the reference", np.full(len(task.splits), level_known)
-    notes = found.notes + _missing_classes(task, points, counts)
+    notes = scored.notes + _missing_classes(task, points, counts)
     if task.problem.time is not None:
         notes.append("Tested on later rows: a gap may be drift as well as overfitting, and older rows may hurt.")
     return Curve(
-        "rows", task.name, task.metric, np.array(counts), "training rows", found.train, found.validation, task.splits,
-        "Nested training sets.", task.level, found.beside.get("Zero-R"), scores, name, found.seconds, notes,
-        row_intervals=found.rows,
+        "rows", task.name, task.metric, np.array(counts), "training rows", scored.train, scored.validation, task.splits,
+        "Nested training sets.", task.level, scored.beside.get("Zero-R"), scores, name, scored.seconds, notes,
+        row_intervals=scored.rows,
     )  # fmt: skip
 
 
@@ -133,16 +133,16 @@ def _sizes(sizes: Sequence[float] | None, most: int, problem: Problem) -> list[i
             least = max(least, 2 * len(problem.classes), min(int(np.ceil(0.5 / rarest)) + 1, most // 8))
         least = min(least, max(2, most // 2))
         return sorted({int(m) for m in np.round(np.geomspace(least, most, POINTS))})
-    given = np.atleast_1d(np.asarray(sizes))
-    if given.ndim != 1 or len(given) == 0 or given.dtype.kind not in "iuf" or not np.isfinite(given).all():
+    array = np.atleast_1d(np.asarray(sizes))
+    if array.ndim != 1 or len(array) == 0 or array.dtype.kind not in "iuf" or not np.isfinite(array).all():
         raise ValueError(f"learning_curve: sizes must be numbers of rows, or shares between 0 and 1; got {sizes!r}.")
-    shares = given.dtype.kind == "f" and bool((given <= 1).all())
-    wanted = np.round(given * most) if shares else given
-    bad = given[(given <= 0) | (wanted > most)]
-    if len(bad) or (not shares and (given != np.round(given)).any()):
+    shares = array.dtype.kind == "f" and bool((array <= 1).all())
+    wanted = np.round(array * most) if shares else array
+    bad = array[(array <= 0) | (wanted > most)]
+    if len(bad) or (not shares and (array != np.round(array)).any()):
         raise ValueError(
             f"learning_curve: sizes must lie between 1 and the {most} training rows of a split (whole numbers), or "
-            f"between 0 and 1 as shares of them; got {bad[0] if len(bad) else given[given != np.round(given)][0]:g}."
+            f"between 0 and 1 as shares of them; got {bad[0] if len(bad) else array[array != np.round(array)][0]:g}."
         )
     return sorted({max(1, int(m)) for m in wanted})
 
@@ -231,20 +231,20 @@ def complexity_curve(
     ['underfit', 'fine', 'fine']
     """
     task = begin("complexity_curve", model, X, y, metric, protocol, options)
-    given, declared = resolve(model, parameter, "complexity_curve")
+    current, declared = resolve(model, parameter, "complexity_curve")
     most = min(len(s.train) for s in task.splits)
-    tried = usual_values(given, declared, parameter, most) if values is None else _given_values(values)
+    tried = usual_values(current, declared, parameter, most) if values is None else _given_values(values)
     from sklearn.base import clone
 
     points = [(clone(model).set_params(**{parameter: value}), task.splits) for value in tried]
-    found = score_points(
+    scored = score_points(
         task, points, beside=task.baseline(), beside_at=0, title=f"Complexity curve of {task.name}",
     )  # fmt: skip
     x = np.array(tried) if all(_is_number(v) for v in tried) else np.array([*tried, None], dtype=object)[:-1]
     return Curve(
-        "parameter", task.name, task.metric, x, parameter, found.train, found.validation, task.splits,
-        f"A fit for every value of {parameter}.", task.level, found.beside.get("Zero-R"), seconds=found.seconds,
-        notes=found.notes, given=given, row_intervals=found.rows,
+        "parameter", task.name, task.metric, x, parameter, scored.train, scored.validation, task.splits,
+        f"A fit for every value of {parameter}.", task.level, scored.beside.get("Zero-R"), seconds=scored.seconds,
+        notes=scored.notes, given=current, row_intervals=scored.rows,
     )  # fmt: skip
 
 

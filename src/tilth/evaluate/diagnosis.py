@@ -126,7 +126,7 @@ class Diagnosis(Result):
 
     def verdict(self) -> str:
         """What is wrong with the fit, why, and the numbers behind it."""
-        said = {"underfit": "Underfit (high bias)", "overfit": "Overfit (high variance)", "fine": "Fit looks right",
+        label = {"underfit": "Underfit (high bias)", "overfit": "Overfit (high variance)", "fine": "Fit looks right",
                 "unclear": "Unclear"}[self.state]  # fmt: skip
         also = {"underfit": "; high variance too", "overfit": "; high bias too"}.get(self.state, "")
         both = also if self.high_bias and self.high_variance else ""
@@ -136,7 +136,7 @@ class Diagnosis(Result):
             others.append(f"{self.reference_name or 'reference'} {readable(self.reference)}")
         level = f"{100 * self.validation.level:g}%, {self.validation.method}"
         reason = self.because[:1].upper() + self.because[1:]
-        return f"{said}{both}: {numbers} ({'; '.join([*others, level])}). {reason}."
+        return f"{label}{both}: {numbers} ({'; '.join([*others, level])}). {reason}."
 
 
 def diagnose(
@@ -266,11 +266,11 @@ def surely_above(a: Floats, b: Floats, ratio: float) -> bool:
 
 
 def _scores(values: ArrayLike, what: str, n: int | None = None) -> Floats:
-    found = np.atleast_1d(np.asarray(values, dtype=np.float64))
-    if found.ndim != 1:
-        raise ValueError(f"diagnose needs one score per split as {what}; got an array of {found.ndim} dimensions.")
-    if n is not None and len(found) == 1:
-        found = np.full(n, found[0])
-    if n is not None and len(found) != n:
-        raise ValueError(f"diagnose needs one score or one per split as {what} ({n} splits); got {len(found)}.")
-    return found
+    array = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    if array.ndim != 1:
+        raise ValueError(f"diagnose needs one score per split as {what}; got an array of {array.ndim} dimensions.")
+    if n is not None and len(array) == 1:
+        array = np.full(n, array[0])
+    if n is not None and len(array) != n:
+        raise ValueError(f"diagnose needs one score or one per split as {what} ({n} splits); got {len(array)}.")
+    return array

@@ -95,15 +95,15 @@ def fit_power_law(
         ))  # fmt: skip
     rng = np.random.default_rng([seed, 37])
     while True:
-        found = _posterior(n, e, ratio, least, unit, rng)
-        if found.fit >= BENT or len(n) <= SIZES or n[-1] < 2 * SPAN * n[0]:
+        law = _posterior(n, e, ratio, least, unit, rng)
+        if law.fit >= BENT or len(n) <= SIZES or n[-1] < 2 * SPAN * n[0]:
             break
         n, e = n[1:], e[1:]
-    if found.fit < BROKEN:
+    if law.fit < BROKEN:
         return _refused(unit, n, "the curve does not have the shape a + b n^-c: it bends or jumps")
-    if len(found.a) < 200:
+    if len(law.a) < 200:
         return _refused(unit, n, "the error does not fall with the number of rows")
-    return found
+    return law
 
 
 def _refused(unit: float, n: Floats, why: str) -> PowerLaw:
@@ -223,15 +223,15 @@ class Extrapolation(Result):
             f"with {factor:g} times the {now} training rows the {name} is expected at {score} (gain "
             f"{readable(gain.value)} [{', '.join(digits(gain.low, gain.high))}], {100 * self.level:g}%)"
         )
-        said = {"yes": "Yes", "hardly": "Hardly", "cannot say": "Not clear from the curve"}[self.answer]
-        return f"Will more rows help {self.curve.model}? {said}: {expected}. {self.why}"
+        label = {"yes": "Yes", "hardly": "Hardly", "cannot say": "Not clear from the curve"}[self.answer]
+        return f"Will more rows help {self.curve.model}? {label}: {expected}. {self.why}"
 
     def plot(self) -> Any:
         """The curve and its continuation with a fan; gives a matplotlib Figure."""
         from tilth.plot.learning import more_rows
 
-        found = self.curve.validation_intervals
-        observed = np.array([(i.value, i.low, i.high) for i in found])
+        intervals = self.curve.validation_intervals
+        observed = np.array([(i.value, i.low, i.high) for i in intervals])
         sizes = self.curve.x.astype(np.float64)
         if self.law.refusal:
             ahead, fan = np.empty(0), np.empty((0, 3))
@@ -324,12 +324,19 @@ def _scores(curve: Curve, law: PowerLaw, n: Floats, level: float) -> list[Interv
     drawn = law.errors(n) + law.shift[:, None]
     scores = error_of(curve.metric, drawn)  # the way from scores to errors is its own way back
     ends = [(1 - level) / 2, (1 + level) / 2]
-    found = []
+    intervals = []
     for column in scores.T:
         low, high = np.quantile(column, ends)
-        made = Interval(float(np.median(column)), float(low), float(high), level, METHOD, curve.validation.shape[1])
-        clipped = curve.metric.clipped(made)
-        found.append(
-            Interval(float(np.clip(made.value, *curve.metric.bounds)), clipped.low, clipped.high, level, METHOD, made.n)
+        interval = Interval(float(np.median(column)), float(low), float(high), level, METHOD, curve.validation.shape[1])
+        clipped = curve.metric.clipped(interval)
+        intervals.append(
+            Interval(
+                float(np.clip(interval.value, *curve.metric.bounds)),
+                clipped.low,
+                clipped.high,
+                level,
+                METHOD,
+                interval.n,
+            )
         )
-    return found
+    return intervals

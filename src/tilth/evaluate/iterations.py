@@ -115,8 +115,8 @@ def iteration_curve(
     reached = max(len(d.scores) for d in done.values())
     x = np.array(wanted[:reached])
     both = np.full((2, reached, len(jobs)), np.nan)
-    for k, found in done.items():
-        for place, pair in enumerate(found.scores):
+    for k, stage in done.items():
+        for place, pair in enumerate(stage.scores):
             both[:, place, k] = [interval.value for interval in pair]
     rows = done[0].scores if len(jobs) == 1 else None
     return Curve(
@@ -140,14 +140,14 @@ def _baseline(task: Task) -> Floats | None:
 def _rounds(rounds: int | Sequence[int] | None, model: Any) -> list[int]:
     if rounds is None:
         known = model.get_params(deep=False)
-        told = next((known[c] for c in COUNTS if c in known), None)
-        rounds = int(told) if isinstance(told, (int, np.integer)) and not isinstance(told, bool) else ROUNDS
-    given = [rounds] if isinstance(rounds, (int, np.integer)) else list(rounds)
-    if not given or any(isinstance(r, bool) or not isinstance(r, (int, np.integer)) or r < 1 for r in given):
+        default = next((known[c] for c in COUNTS if c in known), None)
+        rounds = int(default) if isinstance(default, (int, np.integer)) and not isinstance(default, bool) else ROUNDS
+    counts = [rounds] if isinstance(rounds, (int, np.integer)) else list(rounds)
+    if not counts or any(isinstance(r, bool) or not isinstance(r, (int, np.integer)) or r < 1 for r in counts):
         raise ValueError(f"iteration_curve: rounds must be whole numbers of at least 1; got {rounds!r}.")
-    if len(given) > 1 or not isinstance(rounds, (int, np.integer)):
-        return sorted({int(r) for r in given})
-    return sorted({int(r) for r in np.round(np.linspace(1, given[0], min(given[0], SCORED)))})
+    if len(counts) > 1 or not isinstance(rounds, (int, np.integer)):
+        return sorted({int(r) for r in counts})
+    return sorted({int(r) for r in np.round(np.linspace(1, counts[0], min(counts[0], SCORED)))})
 
 
 @dataclass(eq=False)
@@ -198,18 +198,18 @@ def _rounds_of(model: Any, problem: Problem, split: Split, way: Way, rounds: lis
         yield from _stages(model, problem, split, way.name, rounds)
     elif way.kind == "refit":
         for r in rounds:
-            made = answer_split(clone(model).set_params(**{way.name: r}), problem, split, True)
-            yield made.train, made.answers, made
+            outcome = answer_split(clone(model).set_params(**{way.name: r}), problem, split, True)
+            yield outcome.train, outcome.answers, outcome
     else:
         yield from _going_on(model, problem, split, way, rounds)
 
 
 def _stages(model: Any, problem: Problem, split: Split, method: str, rounds: list[int]) -> Iterator[Round]:
-    made = answer_split(model, problem, split, False, True)
-    if made.failure:
-        yield None, None, made
+    outcome = answer_split(model, problem, split, False, True)
+    if outcome.failure:
+        yield None, None, outcome
         return
-    fitted, wanted, seen = made.model, set(rounds), np.unique(split.train)
+    fitted, wanted, seen = outcome.model, set(rounds), np.unique(split.train)
     stages = [getattr(fitted, method)(problem.rows(rows, model)) for rows in (seen, split.test)]
     bare = replace(problem, given=np.empty((problem.n_rows, 0)))  # the rows have been asked already
     for r, (on_seen, on_other) in enumerate(zip(*stages, strict=True), start=1):
@@ -217,7 +217,7 @@ def _stages(model: Any, problem: Problem, split: Split, method: str, rounds: lis
             yield (
                 _answers(fitted, bare, seen, method, on_seen),
                 _answers(fitted, bare, split.test, method, on_other),
-                made,
+                outcome,
             )
 
 

@@ -32,8 +32,8 @@ class SamplingBias(Result):
     @property
     def biased(self) -> list[str]:
         """Columns and samples whose shares are off, by more than chance and by more than 5 points."""
-        found = self.tests[self.tests["biased"]]
-        return [f"{c} ({s})" for c, s in zip(found["column"], found["sample"], strict=True)]
+        biased = self.tests[self.tests["biased"]]
+        return [f"{c} ({s})" for c, s in zip(biased["column"], biased["sample"], strict=True)]
 
     def frame(self) -> pd.DataFrame:
         """The shares with their intervals."""
@@ -134,7 +134,7 @@ def _margins(population: Any) -> dict[str, dict[Any, float]]:
     if not isinstance(population, Mapping):
         frame = pd.DataFrame(population)
         population = {c: frame[c].value_counts().to_dict() for c in frame.columns}
-    found: dict[str, dict[Any, float]] = {}
+    margins: dict[str, dict[Any, float]] = {}
     for column, margin in population.items():
         if not isinstance(margin, Mapping) or not margin:
             raise TypeError(
@@ -146,7 +146,7 @@ def _margins(population: Any) -> dict[str, dict[Any, float]]:
             raise ValueError(
                 f"sampling_bias: the shares of {column!r} must be 0 or more and not all 0; got {dict(margin)}."
             )
-        found[column] = {k: v / total for k, v in shares.items()}
-    if not found:
+        margins[column] = {k: v / total for k, v in shares.items()}
+    if not margins:
         raise ValueError("sampling_bias needs at least one column of the population; got none.")
-    return found
+    return margins

@@ -169,9 +169,9 @@ def prepared(
         labels = place = numbers_of(values, owner)
     if task == "ranking" and taken["groups"] is None:
         raise ValueError(f"{owner}: a ranking is scored query by query; state the query of each row with groups.")
-    told = None if raw.is_sparse else infer(raw, kinds).stated_kinds()
+    stated = None if raw.is_sparse else infer(raw, kinds).stated_kinds()
     return Problem(
-        task, raw, given, labels, place, classes, told, weight, taken["groups"], taken["time"], name,
+        task, raw, given, labels, place, classes, stated, weight, taken["groups"], taken["time"], name,
         labelled,
     )  # fmt: skip
 
@@ -227,7 +227,7 @@ def task_of_models(models: Mapping[str, Any], owner: str) -> str:
     """
     if not models:
         raise ValueError(f"{owner} needs at least one model; got none.")
-    found: dict[str, str] = {}
+    tasks: dict[str, str] = {}
     for name, model in models.items():
         if isinstance(model, type):
             raise TypeError(f"{owner} needs models, not classes: write {model.__name__}() instead of {model.__name__}.")
@@ -240,9 +240,9 @@ def task_of_models(models: Mapping[str, Any], owner: str) -> str:
                 f"{owner} needs classifiers, regressors, detectors, clusterers or models of sequences; {name!r} is a "
                 f"{type(model).__name__}."
             )
-        found[name] = "ranking" if getattr(model, "ranks_queries", False) else task
-    if set(found.values()) == {"classification", "sequences"}:
+        tasks[name] = "ranking" if getattr(model, "ranks_queries", False) else task
+    if set(tasks.values()) == {"classification", "sequences"}:
         return "sequences"
-    if len(set(found.values())) > 1:
-        raise ValueError(f"{owner} needs models of one task; got {' and '.join(sorted(set(found.values())))} together.")
-    return next(iter(found.values()))
+    if len(set(tasks.values())) > 1:
+        raise ValueError(f"{owner} needs models of one task; got {' and '.join(sorted(set(tasks.values())))} together.")
+    return next(iter(tasks.values()))

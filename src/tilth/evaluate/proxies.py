@@ -111,7 +111,7 @@ class Proxies(Result):
         """The strongest proxies in words."""
         guess = f"guessing: {percent(self.chance)}"
         if not self.confirmed:
-            said = f"No column is shown to reveal {self.sensitive} ({guess})."
+            text = f"No column is shown to reveal {self.sensitive} ({guess})."
         else:
             named = [
                 f"{p.column} recovers {self.sensitive} with {percent(p.balanced.value)}" for p in self.confirmed[:3]
@@ -121,15 +121,15 @@ class Proxies(Result):
                 if len(self.confirmed) > 3
                 else ""
             )
-            said = f"{listed(named)}{more} (balanced accuracy; {guess})."
+            text = f"{listed(named)}{more} (balanced accuracy; {guess})."
         if self.together is not None:
             b = self.together.balanced
             word = "recover" if self.together.is_shown else "are not shown to recover"
-            said += (
+            text += (
                 f" All columns together {word} it: {percent(b.value)} [{percent(b.low)}, {percent(b.high)}], AUC "
                 f"{self.together.auc:.3f}."
             )
-        return said
+        return text
 
     @property
     def light(self) -> Light:
@@ -226,12 +226,12 @@ def proxies(
         raise ValueError(f"{owner}: folds must be a whole number of at least 2; got {folds!r}.")
     table, columns = split_sensitive(X, sensitive, names, owner)
     if not table.width or table.is_sparse:
-        found = "a sparse matrix, which has no columns to name" if table.is_sparse else "none"
-        raise ValueError(f"{owner} needs a table with columns besides the sensitive ones; found {found}.")
-    made, _ = groupings(columns, kinds=kinds_of(kinds, columns), bands=bands, intersections=False, owner=owner)
+        problem = "a sparse matrix, which has no columns to name" if table.is_sparse else "none"
+        raise ValueError(f"{owner} needs a table with columns besides the sensitive ones; found {problem}.")
+    all_groupings, _ = groupings(columns, kinds=kinds_of(kinds, columns), bands=bands, intersections=False, owner=owner)
     return [
         _of_one(table, g, folds=folds, together=together, level=level, kinds=kinds_of(kinds, table), seed=seed)
-        for g in made
+        for g in all_groupings
     ]
 
 
@@ -284,16 +284,16 @@ def _of_one(
     if len(rows) > MOST_ROWS:
         every, rows = len(rows), _drawn(rows, grouping, seed)
         notes.append(f"{len(rows):,} of {every:,} rows were used.")
-    found, y = np.unique(grouping.codes[rows], return_inverse=True)
+    present, y = np.unique(grouping.codes[rows], return_inverse=True)
     counts = np.bincount(y)
     # A group that not every fold can hold cannot be learned.
     kept = np.flatnonzero(counts >= folds)
-    if len(kept) < len(found):
-        few = [grouping.labels[int(found[i])] for i in np.flatnonzero(counts < folds)]
+    if len(kept) < len(present):
+        few = [grouping.labels[int(present[i])] for i in np.flatnonzero(counts < folds)]
         notes.append(f"Groups of fewer than {folds} rows were left out: {listed(few)}.")
         stays = np.isin(y, kept)
         rows, y = rows[stays], np.searchsorted(kept, y[stays])
-    groups = tuple(grouping.labels[int(found[i])] for i in kept)
+    groups = tuple(grouping.labels[int(present[i])] for i in kept)
     part = take_rows(table, rows)
     views = [c for c in view_of(part, kinds=kinds).columns if c.n_distinct > 1]
     tests = max(len(views), 1)
@@ -301,8 +301,8 @@ def _of_one(
     alone = []
     for view in views:
         score = log_likelihood(binned(view), y, len(groups), fold)
-        told = Answers(y, score.argmax(axis=1), softmax(score, axis=1), classes=np.array(groups, dtype=object))
-        alone.append(_proxy(view.name, told, level, tests, FOLDS))
+        answers = Answers(y, score.argmax(axis=1), softmax(score, axis=1), classes=np.array(groups, dtype=object))
+        alone.append(_proxy(view.name, answers, level, tests, FOLDS))
     alone.sort(key=lambda p: -p.balanced.value)
     joint = None
     if together:
@@ -351,5 +351,5 @@ def _proxy(name: str, answers: Answers, level: float, tests: int, folds: int) ->
     low, high = wilson_bounds(recall * rows, rows, 1 - (1 - level) / tests)
     value = float(recall.mean())
     down, up = (float(np.sqrt(((recall - end) ** 2).sum())) / k for end in (low, high))
-    found = Interval(value, value - down, value + up, level, "square and add of Wilson bounds", answers.n)
-    return Proxy(name, found, metric("AUC").score(answers), 1 / k)
+    interval = Interval(value, value - down, value + up, level, "square and add of Wilson bounds", answers.n)
+    return Proxy(name, interval, metric("AUC").score(answers), 1 / k)

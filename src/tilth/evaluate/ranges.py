@@ -22,8 +22,8 @@ def resolve(model: Any, parameter: str, owner: str) -> tuple[Any, Param | None]:
     known = model.get_params(deep=True)
     if parameter not in known:
         near = difflib.get_close_matches(str(parameter), known, n=3, cutoff=0.5)
-        said = f"did you mean {' or '.join(map(repr, near))}?" if near else f"it has {', '.join(sorted(known))}."
-        raise ValueError(f"{owner}: {type(model).__name__} has no parameter {parameter!r}; {said}")
+        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"it has {', '.join(sorted(known))}."
+        raise ValueError(f"{owner}: {type(model).__name__} has no parameter {parameter!r}; {hint}")
     *path, last = parameter.split("__")
     holder = known["__".join(path)] if path else model
     declared = params_of(holder).get(last) if dataclasses.is_dataclass(holder) else None
@@ -64,10 +64,10 @@ def usual_values(value: Any, declared: Param | None, name: str, most: int) -> li
             log = True
     low, high = float(low), float(high)
     if low > 0 and (log or (whole and high / low >= WIDE)):
-        found = np.geomspace(low, high, VALUES)
+        grid = np.geomspace(low, high, VALUES)
     else:
-        found = np.linspace(low, high, VALUES)
-    return sorted({round(v) for v in found.tolist()}) if whole else [float(f"{v:.4g}") for v in found.tolist()]
+        grid = np.linspace(low, high, VALUES)
+    return sorted({round(v) for v in grid.tolist()}) if whole else [float(f"{v:.4g}") for v in grid.tolist()]
 
 
 def _is_whole(value: Any) -> bool:

@@ -76,8 +76,8 @@ class EvaluationSpread(Result):
         The interval is over training and test sets, for one of each.
         """
         apart = (self.own[:, None] - self.scores).ravel()
-        found = from_resamples(float(apart.mean()), apart, len(apart), self.level)
-        return replace(found, method="bootstrap of training and test rows")
+        interval = from_resamples(float(apart.mean()), apart, len(apart), self.level)
+        return replace(interval, method="bootstrap of training and test rows")
 
     def frame(self) -> pd.DataFrame:
         """The parts of the variance."""
@@ -266,13 +266,13 @@ def holdout_trade_off(
             for r, part in enumerate(inner):
                 train = common.train[rng.choice(part.train, len(part.train))]
                 splits.append(Split(np.sort(train), np.concatenate([common.test, common.train[part.test]]), r))
-            found = _outcomes(model, problem, splits, f"Share {share:g}", timeout, workers).values()
+            outcomes = _outcomes(model, problem, splits, f"Share {share:g}", timeout, workers).values()
             n = len(common.test)
-            asked = np.stack([o.answers.given[:n] for o in found if o.answers is not None])
-            tested = [o.answers.rows(np.arange(n, o.answers.n)) for o in found if o.answers is not None]
+            predictions = np.stack([o.answers.given[:n] for o in outcomes if o.answers is not None])
+            tested = [o.answers.rows(np.arange(n, o.answers.n)) for o in outcomes if o.answers is not None]
             rows.append((
                 len(sizes.train), len(sizes.test), float(np.mean([chosen.score(a) for a in tested])),
-                _disagreement(asked, problem), float(np.mean([_score_variance(chosen, a, seed) for a in tested])),
+                _disagreement(predictions, problem), float(np.mean([_score_variance(chosen, a, seed) for a in tested])),
             ))  # fmt: skip
             work.advance()
     table = np.array(rows)
@@ -297,8 +297,8 @@ def _score_variance(metric: Metric, answers: Answers, seed: int, repeats: int = 
     if metric.share and answers.weight is None:
         share = metric.score(answers)
         return share * (1 - share) / answers.n
-    found = metric.interval(answers, level=0.6827, repeats=repeats, seed=seed)
-    return float(((found.high - found.low) / 2) ** 2)
+    interval = metric.interval(answers, level=0.6827, repeats=repeats, seed=seed)
+    return float(((interval.high - interval.low) / 2) ** 2)
 
 
 # ----------------------------------------------------------------------------------------------------- size of the test
@@ -406,11 +406,11 @@ def evaluation_size_curve(
     _at_least("evaluation_size_curve", 1, repeats=repeats)
     name, problem, chosen = _begun("evaluation_size_curve", model, X, y, metric, kinds, level)
     splits = make_splits(min(5, problem.n_rows), problem.target, task=problem.task, seed=seed)
-    found = resample(
+    resampling = resample(
         {name: model}, problem, splits, train_scores=False, timeout=timeout, workers=workers,
         title=f"Evaluation size of {name}",
     )  # fmt: skip
-    answers = found.pooled(name)
+    answers = resampling.pooled(name)
     if not chosen.serves(answers):
         raise TypeError(f"{chosen.name} needs a {chosen.needs}, which {name} does not give.")
     most = answers.n

@@ -114,11 +114,11 @@ class Segments(Result):
                 f"No segment was found in which the model is worse than elsewhere ({self.what} {self.overall}). A "
                 f"tenth of the rows with {self.what} higher by {self.detectable:.3g} would probably have been detected."
             )
-        said = [
+        lines = [
             f"{s.rule}: {self.what} {s.error} against {s.elsewhere.value:.3f} elsewhere ({percent(s.support)} of rows)"
             for s in self.found
         ]
-        return "The model is worse where\n" + "\n".join(f"- {line}" for line in said)
+        return "The model is worse where\n" + "\n".join(f"- {line}" for line in lines)
 
     @property
     def light(self) -> Light:
@@ -257,8 +257,8 @@ def _candidates(
     schema = infer(table, kinds)
     if not schema.features:
         return []
-    told = {**schema.stated_kinds(), **{c.name: "date" for c in schema.features if c.form == "date"}}
-    tree = DecisionTreeRegressor(max_depth=DEPTH, min_samples_leaf=least, missing="own", kinds=told)
+    stated = {**schema.stated_kinds(), **{c.name: "date" for c in schema.features if c.form == "date"}}
+    tree = DecisionTreeRegressor(max_depth=DEPTH, min_samples_leaf=least, missing="own", kinds=stated)
     weight = None if answers.weight is None else answers.weight[search]
     with warnings.catch_warnings():
         # What the other half has that this one lacks is no news about the model under study.
@@ -309,10 +309,13 @@ def _node_rules(trees: Trees, voice: Voice) -> Iterator[tuple[int, str]]:
         if trees.test[node] == LEAF:
             continue
         for branch in range(int(trees.branches[node])):
-            asked = branch_condition(trees, node, branch)
-            before = met.get(asked.column)
+            condition = branch_condition(trees, node, branch)
+            before = met.get(condition.column)
             stack.append(
-                (int(trees.child[node]) + branch, met | {asked.column: asked if before is None else before & asked})
+                (
+                    int(trees.child[node]) + branch,
+                    met | {condition.column: condition if before is None else before & condition},
+                )
             )
 
 

@@ -44,16 +44,16 @@ def baselines_for(task: str, *, starting: bool = False) -> dict[str, Any]:
     from tilth.models.linear.least_squares import Ridge
     from tilth.models.linear.logistic import LogisticRegression
 
-    found: dict[str, Any] = {"Zero-R": zero_r(task)}
+    baselines: dict[str, Any] = {"Zero-R": zero_r(task)}
     if task == "sequences":
-        found["Most frequent label"] = MostFrequentTagger()
+        baselines["Most frequent label"] = MostFrequentTagger()
     if task == "classification":
-        found["One-R"] = OneRClassifier()
+        baselines["One-R"] = OneRClassifier()
         if starting:
-            found |= {"Naive Bayes": NaiveBayes(), "Logistic regression": LogisticRegression()}
+            baselines |= {"Naive Bayes": NaiveBayes(), "Logistic regression": LogisticRegression()}
     elif starting and task == "regression":
-        found["Ridge regression"] = Ridge()
-    return found
+        baselines["Ridge regression"] = Ridge()
+    return baselines
 
 
 def chosen_metrics(
@@ -139,8 +139,8 @@ class Scores(Result):
     def caution(self, name: str) -> str:
         """What to keep in mind about the size of the test; empty when there is nothing."""
         answers = self.resampling.pooled(name)
-        found = self.scores[name][self.main.name]
-        width = f"the interval of the {self.main.name} of {name} is {found.high - found.low:.3g} wide"
+        score = self.scores[name][self.main.name]
+        width = f"the interval of the {self.main.name} of {name} is {score.high - score.low:.3g} wide"
         rows = len(np.unique(np.concatenate([s.test for s in self.resampling.splits])))
         if rows < SMALL_TEST:
             return (
@@ -153,8 +153,8 @@ class Scores(Result):
         rare = [(str(answers.classes[c]), int(counts[c])) for c in np.flatnonzero(counts < SMALL_CLASS)]
         if not rare:
             return ""
-        told = ", ".join(f"{n} of {label!r}" for label, n in rare[:4])
-        return f"Few test rows of some classes ({told}): their scores are little more than chance; {width}."
+        listed_classes = ", ".join(f"{n} of {label!r}" for label, n in rare[:4])
+        return f"Few test rows of some classes ({listed_classes}): their scores are little more than chance; {width}."
 
     def frame(self) -> pd.DataFrame:
         """One row per model and score: value, interval, paired difference to the baseline, spread over folds."""
@@ -163,16 +163,16 @@ class Scores(Result):
         rows = []
         for name, scores in self.scores.items():
             for m in self.metrics:
-                found = scores.get(m.name)
-                if found is None:
+                score = scores.get(m.name)
+                if score is None:
                     continue
                 gain = self.differences[name].get(m.name)
                 ends = (gain.value, gain.low, gain.high) if gain else (np.nan,) * 3
                 over, train = self.fold_scores(name, m), self.resampling.train_scores(name, m)
                 spread = np.nanstd(over, ddof=1) if np.isfinite(over).sum() > 1 else np.nan
                 rows.append((
-                    name, m.name, found.value, found.low, found.high, *ends, _mean(over), spread, _mean(train),
-                    found.method, found.n,
+                    name, m.name, score.value, score.low, score.high, *ends, _mean(over), spread, _mean(train),
+                    score.method, score.n,
                 ))  # fmt: skip
         names = ["model", "score", "value", "low", "high", "difference", "difference low", "difference high",
                  "fold mean", "fold sd", "training score (optimistic)", "method", "n"]  # fmt: skip
@@ -186,14 +186,14 @@ class Scores(Result):
         rows = []
         for name in chosen:
             for m in self.metrics:
-                found = self.scores[name].get(m.name)
-                if found is None:
+                score = self.scores[name].get(m.name)
+                if score is None:
                     continue
                 gain = self.differences[name].get(m.name)
                 over = self.fold_scores(name, m)
                 apart = float(np.nanstd(over, ddof=1)) if np.isfinite(over).sum() > 1 else np.nan
                 train = _mean(self.resampling.train_scores(name, m))
-                value, low, high, spread, seen = digits(found.value, found.low, found.high, apart, train)
+                value, low, high, spread, seen = digits(score.value, score.low, score.high, apart, train)
                 rows.append((
                     name, m.name, value, f"{low} to {high}", signed(gain) if gain else "",
                     "" if np.isnan(apart) else spread, "" if np.isnan(train) else seen,
@@ -207,23 +207,23 @@ class Scores(Result):
         problem, splits = self.resampling.problem, self.resampling.splits
         methods = sorted({f.method for s in self.scores.values() for f in s.values()})
         meanings = "\n".join(f"  {m.name}: {m.meaning}" for m in self.metrics)
-        told = (
+        text = (
             f"{splits.name[0].upper()}{splits.name[1:]}: {problem.n_rows} rows, {len(splits)} split"
             f"{'s' * (len(splits) > 1)}; every tested row is predicted by models that were fitted without it, and "
             "conversions are learned inside each training part. Training scores are optimistic: those rows were "
             "seen.\n\n"
             f"Intervals: {', '.join(methods)}. Differences are paired.\n\n{meanings}"
         )
-        return told if not self.notes else told + "\n\n" + "\n".join(self.notes)
+        return text if not self.notes else text + "\n\n" + "\n".join(self.notes)
 
     def _board(self, names: Sequence[str]) -> Any:
         """The main score of these models as a picture."""
         from tilth.plot.leaderboard import leaderboard
 
-        found = [self.scores[n][self.main.name] for n in names]
+        scores = [self.scores[n][self.main.name] for n in names]
         base = self.scores[self.baseline][self.main.name].value if self.baseline in self.scores else None
         return leaderboard(
-            names, [(f.value, f.low, f.high) for f in found], [self.fold_scores(n) for n in names], self.main.name,
+            names, [(f.value, f.low, f.high) for f in scores], [self.fold_scores(n) for n in names], self.main.name,
             baseline=base, level=self.level,
         )  # fmt: skip
 

@@ -162,8 +162,8 @@ def choose_threshold(
         again = counts_of_places(place, len(thresholds), yes, times)
         drawn[b] = thresholds[goal.choose(thresholds, again)[0]], sign * goal.loss(again[[best]])[0]
     drawn[~np.isfinite(drawn[:, 1]), 1] = np.nan
-    found = from_resamples(float(sign * goal.loss(counts[[best]])[0]), drawn[:, 1], len(s), level, unit is not None)
+    interval = from_resamples(float(sign * goal.loss(counts[[best]])[0]), drawn[:, 1], len(s), level, unit is not None)
     ends = np.quantile(drawn[:, 0], [(1 - level) / 2, (1 + level) / 2], method="nearest")
-    chosen = Interval(float(thresholds[best]), float(ends[0]), float(ends[1]), level, found.method, len(s))
+    chosen = Interval(float(thresholds[best]), float(ends[0]), float(ends[1]), level, interval.method, len(s))
     label = labels[1] if positive is None else positive
-    return ThresholdChoice(goal, label, chosen, found, met, thresholds, counts)
+    return ThresholdChoice(goal, label, chosen, interval, met, thresholds, counts)

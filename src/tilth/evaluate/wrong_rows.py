@@ -115,37 +115,37 @@ class WrongRows(Result):
 
         places = {"confident": self.confident, "surprising": self.surprising, "labels": self.suspects.places}[kind]
         a = self.answers
-        found: dict[str, Any] = {"list": [kind] * len(places), "row": self.rows[places]}
+        columns: dict[str, Any] = {"list": [kind] * len(places), "row": self.rows[places]}
         if a.classes is None:
-            found |= {"true": a.true[places], "given": a.given[places], "error": (a.true - a.given)[places]}
+            columns |= {"true": a.true[places], "given": a.given[places], "error": (a.true - a.given)[places]}
         else:
             names = np.asarray(a.classes)
-            true, given = a.true[places].astype(np.int64), a.given[places].astype(np.int64)
-            found |= {"true": names[true], "given": names[given]}
+            true, predicted = a.true[places].astype(np.int64), a.given[places].astype(np.int64)
+            columns |= {"true": names[true], "given": names[predicted]}
             if kind == "labels":
-                found["suggested"] = names[self.suspects.instead]
+                columns["suggested"] = names[self.suspects.instead]
             if a.probability is not None:
-                found["P(given)"] = a.probability[places, given]
-                found["P(true)"] = a.probability[places, true]
-        found["surprise"] = self.surprise[places]
+                columns["P(given)"] = a.probability[places, predicted]
+                columns["P(true)"] = a.probability[places, true]
+        columns["surprise"] = self.surprise[places]
         if self.cells is not None:
             for name, shown in zip(self.columns, beside(self.columns, _OWN), strict=True):
-                found[shown] = _cells(self.cells, name, places)
-        return pd.DataFrame(found)
+                columns[shown] = _cells(self.cells, name, places)
+        return pd.DataFrame(columns)
 
     def verdict(self) -> str:
         """How many are wrong, which is the most surprising, and whether labels are suspect, in words."""
-        said = []
+        sentences = []
         if self.is_class and self.error is not None:
             n_wrong = int((self.answers.true != self.answers.given).sum())
-            said.append(
+            sentences.append(
                 f"{n_wrong:,} of {count(self.answers.n, 'row')} {verb(n_wrong, 'is')} wrong (error {self.error})."
             )
         if len(self.surprising):
             first = int(self.surprising[0])
-            said.append(f"Most surprising: row {self.rows[first]}, {self._in_words(first)}.")
-        said.append(self._about_labels())
-        return " ".join(s for s in said if s)
+            sentences.append(f"Most surprising: row {self.rows[first]}, {self._in_words(first)}.")
+        sentences.append(self._about_labels())
+        return " ".join(s for s in sentences if s)
 
     def _in_words(self, place: int) -> str:
         a = self.answers
@@ -311,15 +311,15 @@ def _surprise(answers: Answers) -> tuple[Floats, Floats | None]:
         off = np.abs(residual - np.median(residual))
         spread = 1.4826 * float(np.median(off)) or float(residual.std())
         return off / spread if spread > 0 else np.zeros(answers.n), None
-    true, given = answers.true.astype(np.int64), answers.given.astype(np.int64)
+    true, predicted = answers.true.astype(np.int64), answers.given.astype(np.int64)
     each = np.arange(answers.n)
     if answers.probability is not None:
         p = answers.probability
-        return -np.log(np.clip(p[each, true], TINY, 1.0)), p[each, given]
+        return -np.log(np.clip(p[each, true], TINY, 1.0)), p[each, predicted]
     if answers.score is not None and len(answers.classes) == 2:
         side = np.where(true == 1, answers.score, -answers.score)
         return np.maximum(-side, 0.0), np.abs(answers.score)
-    return (true != given).astype(np.float64), None
+    return (true != predicted).astype(np.float64), None
 
 
 def _suspects(answers: Answers, surprise: Floats) -> Suspects:

@@ -94,13 +94,13 @@ def audit(
         names = listed((f"{check.code} ({check.name})" for check in without), 20)
         case.notes.append(f"Not checked, because it does not apply to {what}: {names}.")
     wanted = [check for check in wanted if check not in without]
-    found: list[Doubt] = []
+    doubts: list[Doubt] = []
     with progress.task("Auditing", total=len(wanted)) as work:
         for check in wanted:
-            found += _made(check, case)
+            doubts += _made(check, case)
             work.advance()
     return Audit(
-        ranked(found), _name(model), problem.n_rows, case.plan.name, metric.name, honest_score(case, metric),
+        ranked(doubts), _name(model), problem.n_rows, case.plan.name, metric.name, honest_score(case, metric),
         tuple(sorted(c.code for c in wanted)), case.notes, how.seed,
     )  # fmt: skip
 
@@ -119,13 +119,13 @@ def light_checks(
     Checks that could not be made are told in ``notes``.
     """
     case = case_of_resampling(model, name or list(resampling.trials)[-1], resampling, metric)
-    found: list[Doubt] = []
+    doubts: list[Doubt] = []
     for check in AUDIT_CHECKS:
         if check.light:
-            found += _made(check, case)
+            doubts += _made(check, case)
     if notes is not None:
         notes.extend(case.notes)
-    return ranked(found)
+    return ranked(doubts)
 
 
 def _made(check: AuditCheck, case: Case) -> list[Doubt]:
@@ -178,11 +178,11 @@ def _some_rows(n: int, most: int, seed: int) -> NDArray[np.int64]:
 def _scores(scores: Mapping[str, float] | float | None, metric: Metric) -> dict[str, float]:
     if scores is None:
         return {}
-    given: dict[str, Any] = dict(scores) if isinstance(scores, Mapping) else {metric.name: scores}
-    bad = {k: v for k, v in given.items() if not isinstance(v, (int, float, np.number)) or not np.isfinite(v)}
+    reported: dict[str, Any] = dict(scores) if isinstance(scores, Mapping) else {metric.name: scores}
+    bad = {k: v for k, v in reported.items() if not isinstance(v, (int, float, np.number)) or not np.isfinite(v)}
     if bad:
         raise ValueError(f"audit: scores are numbers by the name of their metric; got {bad!r}.")
-    return {str(k): float(v) for k, v in given.items()}
+    return {str(k): float(v) for k, v in reported.items()}
 
 
 def _together(X: Any, y: Any, X_test: Any, y_test: Any) -> tuple[Any, Any, NDArray[np.int64] | None]:

@@ -54,21 +54,21 @@ def uncalibrated_probabilities(case: Case) -> Iterator[Doubt]:
     if not case.measure and answers.n > LIGHT_ROWS:
         answers = answers.rows(np.sort(np.random.default_rng(case.seed).choice(answers.n, LIGHT_ROWS, replace=False)))
     assert answers.probability is not None
-    told, right = _claims(answers.probability, answers.true)
-    bins = reliability(told, right, answers.weight)
+    claimed, right = _claims(answers.probability, answers.true)
+    bins = reliability(claimed, right, answers.weight)
     if float((bins.share * np.abs(bins.gap)).sum()) < NOTED:  # the interval costs a hundred times as much
         return
-    found = calibration(right, told, classes=[False, True], sample_weight=answers.weight, groups=answers.group,
+    curve = calibration(right, claimed, classes=[False, True], sample_weight=answers.weight, groups=answers.group,
                         level=case.level, repeats=200 if case.measure else 50, seed=case.seed)  # fmt: skip
-    error = found.ece_debiased
+    error = curve.ece_debiased
     if error.value < NOTED or error.low <= 0:
         return
     yield Doubt(
         "warning" if error.value >= WARNED else "info",
         (),
         f"probabilities are {error.value:.3f} off on average",
-        {"calibration_error": error.to_dict(), "by_chance": found.ece_by_chance, "slope": found.slope,
-         "mean_probability": float(told.mean()), "frequency": float(right.mean()), "kind": found.kind},
+        {"calibration_error": error.to_dict(), "by_chance": curve.ece_by_chance, "slope": curve.slope,
+         "mean_probability": float(claimed.mean()), "frequency": float(right.mean()), "kind": curve.kind},
         "Calibrate inside the folds before using them as probabilities, or use only their order.",
         consequence=f"The calibration error is {error} ({error.method}, corrected for chance); sums, costs and "
         "thresholds "

@@ -66,14 +66,14 @@ def codes_as_quantities(case: Case) -> Iterator[Doubt]:
     """Whole-number codes of levels, learned from as quantities although the target does not follow their order."""
     if not case.takes_order_seriously:
         return
-    found: dict[str, float] = {}
+    hidden_shares: dict[str, float] = {}
     for column in case.numbers:
         hidden = _hidden_by_order(case, column)
         if hidden is not None:
-            found[column.name] = hidden
-    if not found:
+            hidden_shares[column.name] = hidden
+    if not hidden_shares:
         return
-    names = tuple(sorted(found, key=lambda n: -found[n]))[:5]
+    names = tuple(sorted(hidden_shares, key=lambda n: -hidden_shares[n]))[:5]
     gain = case.effect(lambda p, s: (_as_levels(case, p, names), s), "Scoring with codes as levels")
     better = gain is not None and gain.optimism.high < 0
     if gain is not None and not better and gain.optimism.low > 0:
@@ -83,7 +83,7 @@ def codes_as_quantities(case: Case) -> Iterator[Doubt]:
         names,
         f"{listed(names)} {'looks' if len(names) == 1 else 'look'} like codes of levels but "
         f"{'is' if len(names) == 1 else 'are'} used as quantities",
-        {"variance_hidden_by_order": found, **(gain.evidence() if gain else {})},
+        {"variance_hidden_by_order": hidden_shares, **(gain.evidence() if gain else {})},
         f"Use kinds={{{names[0]!r}: 'nominal'}}, or one-hot encode inside a pipeline.",
         consequence=f"{gain.metric.name} is {gain.planned.value:.3f} as it is and {gain.honest.value:.3f} with levels."
         if gain
@@ -140,17 +140,17 @@ def _as_levels(case: Case, problem: Problem, names: tuple[str, ...]) -> Problem:
         if column.name in names:
             values = np.asarray(column.values, dtype=np.float64)
             flags |= {f"{column.name}={v:g}": (values == v).astype(np.float64) for v in np.unique(values)[1:]}
-    given = problem.given
-    if isinstance(given, np.ndarray):
+    frame = problem.given
+    if isinstance(frame, np.ndarray):
         kept = [j for j, n in enumerate(problem.raw.names) if n not in names]
-        given = np.column_stack([given[:, kept], *flags.values()])
-    elif hasattr(given, "iloc"):
+        frame = np.column_stack([frame[:, kept], *flags.values()])
+    elif hasattr(frame, "iloc"):
         import pandas as pd
 
         kept = [j for j, n in enumerate(problem.raw.names) if n not in names]
-        given = pd.concat([given.iloc[:, kept], pd.DataFrame(flags, index=given.index)], axis=1)
+        frame = pd.concat([frame.iloc[:, kept], pd.DataFrame(flags, index=frame.index)], axis=1)
     columns = [c for c in problem.raw.columns if c.name not in names]
     columns += [RawColumn(n, "number", v) for n, v in flags.items()]
     return replace(
-        problem, given=given, raw=RawTable(columns, problem.n_rows, problem.raw.named, None, problem.raw.native)
+        problem, given=frame, raw=RawTable(columns, problem.n_rows, problem.raw.named, None, problem.raw.native)
     )

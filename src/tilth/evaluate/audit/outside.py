@@ -44,17 +44,17 @@ def scaled_before(case: Case) -> Iterator[Doubt]:
         # Both parts scaled by themselves look scaled together, so this comes first.
         parts.insert(0, ("the test rows by themselves", case.held))
     for where, rows in parts:
-        found = _scalings([(c.name, c.numbers[rows]) for c in columns])
-        if not found:
+        scalings = _scalings([(c.name, c.numbers[rows]) for c in columns])
+        if not scalings:
             continue
-        names = tuple(n for group in found.values() for n in group)
+        names = tuple(n for group in scalings.values() for n in group)
         effect = case.effect(standardised_inside, "Scoring with scaling inside the folds")
-        said = "; ".join(f"{listed(group, 4)} {how}" for how, group in found.items())
+        text = "; ".join(f"{listed(group, 4)} {how}" for how, group in scalings.items())
         yield Doubt(
             "serious" if effect is not None and effect.sure else "warning",
             names,
-            f"preparation saw {where}: {said}",
-            {"columns": dict(found), "rows": len(rows), **(effect.evidence() if effect else {})},
+            f"preparation saw {where}: {text}",
+            {"columns": dict(scalings), "rows": len(rows), **(effect.evidence() if effect else {})},
             "Put the step into a pipeline with the model (tilth models scale inside fit), and pass the original "
             "columns.",
             consequence=(effect.words("with scaling learned inside the training rows") + "." if effect else
@@ -66,7 +66,7 @@ def scaled_before(case: Case) -> Iterator[Doubt]:
 
 def _scalings(columns: list[tuple[str, Floats]]) -> dict[str, list[str]]:
     """How columns were scaled over these rows, with their names."""
-    found: dict[str, list[str]] = {}
+    scalings: dict[str, list[str]] = {}
     ranged, continuous = [], 0
     for name, values in columns:
         n = len(values)
@@ -81,19 +81,19 @@ def _scalings(columns: list[tuple[str, Floats]]) -> dict[str, list[str]]:
         unit = {spread, spread * np.sqrt(n / (n - 1)), spread * np.sqrt(n)}
         quarter = np.quantile(values, [0.25, 0.5, 0.75])
         if abs(mean) <= EXACT * spread and any(abs(u - 1) <= EXACT for u in unit):
-            found.setdefault("have mean 0 and deviation (or length) 1", []).append(name)
+            scalings.setdefault("have mean 0 and deviation (or length) 1", []).append(name)
         elif many and abs(quarter[1]) <= 1e-9 * spread and abs(quarter[2] - quarter[0] - 1) <= 1e-9:
-            found.setdefault("have median 0 and quartiles 1 apart", []).append(name)
+            scalings.setdefault("have median 0 and quartiles 1 apart", []).append(name)
         elif many and _even_ranks(values):
-            found.setdefault("are ranks", []).append(name)
+            scalings.setdefault("are ranks", []).append(name)
         elif many and values.min() == 0 and values.max() == 1:
             ranged.append(name)
     if len(ranged) >= RANGED and len(ranged) >= 0.8 * continuous:
-        found["run from exactly 0 to exactly 1"] = ranged
+        scalings["run from exactly 0 to exactly 1"] = ranged
     rotated = _uncorrelated([(n, v) for n, v in columns if abs(v.mean()) <= 1e-8 * max(v.std(), 1e-300)])
-    if rotated and "have mean 0 and deviation (or length) 1" not in found:
-        found["have mean 0 and no correlation with each other, as rotated columns (PCA) do"] = rotated
-    return found
+    if rotated and "have mean 0 and deviation (or length) 1" not in scalings:
+        scalings["have mean 0 and no correlation with each other, as rotated columns (PCA) do"] = rotated
+    return scalings
 
 
 def _even_ranks(values: Floats) -> bool:
@@ -127,11 +127,11 @@ class Filling:
 
 def filled_before(case: Case) -> Iterator[Doubt]:
     """Cells filled with the mean or median of all rows; worse, of all rows of their own class."""
-    found = [f for c in case.numbers if (f := filling_of(case, c)) is not None]
-    if not found:
+    fillings = [f for c in case.numbers if (f := filling_of(case, c)) is not None]
+    if not fillings:
         return
-    by_class = [f for f in found if f.by_class]
-    chosen = by_class or found
+    by_class = [f for f in fillings if f.by_class]
+    chosen = by_class or fillings
     names = tuple(f.column.name for f in chosen)
     case.taken.update(names if by_class else ())
     effect = case.effect(_filled_inside(case, chosen), "Scoring with filling inside the folds")
@@ -161,15 +161,15 @@ def filling_of(case: Case, column: ColumnView) -> Filling | None:
         middles, how = set(), ""
         for c in range(len(classes)):
             rows = np.flatnonzero(target == c)
-            found = _filled(values[rows]) if len(rows) >= LEAST_ROWS else None
-            if found is not None:
-                cells[rows[values[rows] == found[0]]] = True
-                middles.add(found[0])
-                how = found[1]
+            filling = _filled(values[rows]) if len(rows) >= LEAST_ROWS else None
+            if filling is not None:
+                cells[rows[values[rows] == filling[0]]] = True
+                middles.add(filling[0])
+                how = filling[1]
         if len(middles) >= 2:
             return Filling(column, cells, how, by_class=True)
-    found = _filled(values)
-    return None if found is None else Filling(column, values == found[0], found[1])
+    filling = _filled(values)
+    return None if filling is None else Filling(column, values == filling[0], filling[1])
 
 
 def _filled(values: Floats) -> tuple[float, str] | None:
@@ -238,13 +238,13 @@ class Encoding:
 
 def encoded_before(case: Case) -> Iterator[Doubt]:
     """Columns whose values are the mean target of a level, the row's own target among them (target encoding)."""
-    found = [e for c in case.numbers if (e := encoding_of(case, c)) is not None]
-    if not found:
+    encodings = [e for c in case.numbers if (e := encoding_of(case, c)) is not None]
+    if not encodings:
         return
-    names = tuple(e.column.name for e in found)
+    names = tuple(e.column.name for e in encodings)
     case.taken.update(names)
-    effect = case.effect(_encoded_inside(case, found), "Scoring with encoding inside the folds")
-    levels = {e.column.name: int(e.level.max()) + 1 for e in found}
+    effect = case.effect(_encoded_inside(case, encodings), "Scoring with encoding inside the folds")
+    levels = {e.column.name: int(e.level.max()) + 1 for e in encodings}
     rows_each = min(case.problem.n_rows / n for n in levels.values())
     few = rows_each < 10
     yield Doubt(
@@ -252,7 +252,7 @@ def encoded_before(case: Case) -> Iterator[Doubt]:
         names,
         f"{listed(names)} {'holds' if len(names) == 1 else 'hold'} the mean target of "
         f"{max(levels.values())} levels, computed with each row's own target",
-        {"levels": levels, "rows_per_level": rows_each, "smoothing": {e.column.name: e.smoothing for e in found},
+        {"levels": levels, "rows_per_level": rows_each, "smoothing": {e.column.name: e.smoothing for e in encodings},
          **(effect.evidence() if effect else {})},
         "Pass the levels themselves (kind nominal), or encode inside the training rows, out of fold.",
         consequence=effect.words("with means of the training rows only") + "." if effect else
@@ -300,9 +300,9 @@ def encoding_of(case: Case, column: ColumnView) -> Encoding | None:
 def _smoothings(value: Floats, mean: Floats, rows: NDArray[np.int64], prior: float) -> list[float]:
     """Candidates for m of (n mean + m prior) / (n + m): what the middle level says, and the least that any says."""
     off = np.abs(value - prior) > 1e-6
-    found = rows[off] * (mean[off] - value[off]) / (value[off] - prior)
-    found = found[np.isfinite(found) & (found > 1e-6)]
-    return [] if len(found) < 3 else [float(np.median(found)), float(found.min())]
+    amounts = rows[off] * (mean[off] - value[off]) / (value[off] - prior)
+    amounts = amounts[np.isfinite(amounts) & (amounts > 1e-6)]
+    return [] if len(amounts) < 3 else [float(np.median(amounts)), float(amounts.min())]
 
 
 def _encoded_inside(case: Case, found: list[Encoding]) -> Change:

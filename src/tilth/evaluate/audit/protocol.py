@@ -88,14 +88,14 @@ def seen_test_rows(case: Case) -> Iterator[Doubt]:
         return
     split = case.splits.parts[0]
     try:
-        given = ask(case.model, case.problem, split.test)
+        answers = ask(case.model, case.problem, split.test)
     except Exception as error:  # a model fitted on other columns cannot be asked
         case.notes.append(f"The fitted model could not predict the test rows: {type(error).__name__}: {error}")
         return
     fresh = answer_split(case.model, case.problem, split, False).answers
     if fresh is None:
         return
-    effect = effect_of(given, fresh, case.problem, case.judge, case.level, case.seed)
+    effect = effect_of(answers, fresh, case.problem, case.judge, case.level, case.seed)
     if effect.sure:
         yield Doubt(
             "serious",

@@ -70,15 +70,15 @@ class Audit(Result):
     def verdict(self) -> str:
         """The report in one or two sentences."""
         n = {s: sum(f.severity == s for f in self.findings) for s in SEVERITIES}
-        said = f"{self.model} on {count(self.n_rows, 'row')}, {self.plan}"
-        said += f": {self.metric} {self.score} ({self.score.method})." if self.score else "."
+        text = f"{self.model} on {count(self.n_rows, 'row')}, {self.plan}"
+        text += f": {self.metric} {self.score} ({self.score.method})." if self.score else "."
         if not self.findings:
-            return f"{said} {count(len(self.checked), 'check')}, no problem found."
+            return f"{text} {count(len(self.checked), 'check')}, no problem found."
         if not n["serious"] and not n["warning"]:
-            return f"{said} {count(len(self.checked), 'check')}, no leak found, {count(n['info'], 'note')}."
-        found = f"{n['serious']} serious, {count(n['warning'], 'warning')}, {count(n['info'], 'note')}"
+            return f"{text} {count(len(self.checked), 'check')}, no leak found, {count(n['info'], 'note')}."
+        counts = f"{n['serious']} serious, {count(n['warning'], 'warning')}, {count(n['info'], 'note')}"
         believe = " Do not trust the score before these are resolved." if n["serious"] else ""
-        return f"{said} {found}.{believe}"
+        return f"{text} {counts}.{believe}"
 
     def text(self, *, all: bool = False) -> str:
         """The report as text; the three worst findings unless all are asked for."""

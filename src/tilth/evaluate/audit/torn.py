@@ -92,7 +92,7 @@ def _torn_group(case: Case, name: str, columns: tuple[str, ...], code: Ints, *, 
                 consequence="If so, the model may recognise the group instead of learning a pattern.",
             )  # fmt: skip
         return
-    said = effect.words("when groups are kept together") + "." if effect else ""
+    consequence = effect.words("when groups are kept together") + "." if effect else ""
     yield Doubt(
         "serious" if effect is None or effect.sure else "warning",
         columns,
@@ -102,7 +102,7 @@ def _torn_group(case: Case, name: str, columns: tuple[str, ...], code: Ints, *, 
         "Split by groups: groups= in tilth.evaluate, GroupKFold in scikit-learn."
         if given
         else f"If new rows will come with new values of {name}, split by it: groups={name!r}.",
-        consequence=said or "The model may recognise the group instead of learning a pattern.",
+        consequence=consequence or "The model may recognise the group instead of learning a pattern.",
     )  # fmt: skip
 
 
@@ -135,7 +135,7 @@ def group_columns(case: Case) -> list[ColumnView]:
     if case.view is None:
         return []
     n = case.view.n_rows
-    found: list[tuple[float, ColumnView]] = []
+    candidates: list[tuple[float, ColumnView]] = []
     for column in case.view.columns:
         if case.in_haste and not (column.is_coded or GROUP_NAME.search(column.name)):
             continue
@@ -149,10 +149,10 @@ def group_columns(case: Case) -> list[ColumnView]:
         text = column.is_coded
         whole = column.is_number and bool((column.distinct[0] == np.floor(column.distinct[0])).all())
         if named or text:
-            found.append((2.0 * named + text, column))
+            candidates.append((2.0 * named + text, column))
         elif whole and _blocks(column):
-            found.append((0.5, column))
-    return [column for _, column in sorted(found, key=lambda pair: -pair[0])]
+            candidates.append((0.5, column))
+    return [column for _, column in sorted(candidates, key=lambda pair: -pair[0])]
 
 
 def _blocks(column: ColumnView) -> bool:
@@ -177,11 +177,11 @@ def torn_time(case: Case) -> Iterator[Doubt]:
 
     Blocks in order of time are tested twice: by models of the rows before, and by models of as many rows from any time.
     """
-    for name, order, given in _orders(case)[:CANDIDATES]:
+    for name, order, stated in _orders(case)[:CANDIDATES]:
         later = _later(case.splits, order)
         if later < 0.01:
             continue
-        columns = () if given else (name,)
+        columns = () if stated else (name,)
         effect = _time_effect(case, order[case.rows])
         if effect is not None and effect.sure:
             yield Doubt(
@@ -192,11 +192,11 @@ def torn_time(case: Case) -> Iterator[Doubt]:
                 "Test on what comes next: time= in tilth.evaluate, TimeSeriesSplit in scikit-learn.",
                 consequence=effect.words("when as many rows, all earlier than the test rows, are learned from") + ".",
             )
-        elif given or (effect is None and not case.measure and _is_date(case, name)):
+        elif stated or (effect is None and not case.measure and _is_date(case, name)):
             yield Doubt(
-                "warning" if given else "info",
+                "warning" if stated else "info",
                 columns,
-                f"{percent(later)} of training rows are later than the test rows" + ("" if given else f" by {name}"),
+                f"{percent(later)} of training rows are later than the test rows" + ("" if stated else f" by {name}"),
                 {"share_of_pairs_later": later, **(effect.evidence() if effect else {})},
                 "Test on what comes next: time= in tilth.evaluate, TimeSeriesSplit in scikit-learn.",
                 consequence=effect.words("when only earlier rows are learned from") + "."
@@ -216,7 +216,7 @@ def _orders(case: Case) -> list[tuple[str, NDArray[np.float64], bool]]:
         return [("time", code.astype(np.float64), True)]
     if case.view is None or case.problem.n_rows < 50:
         return []
-    found = []
+    candidates = []
     for column in case.view.columns:
         if column.n_missing or not (column.raw.form == "date" or column.is_number):
             continue
@@ -226,10 +226,10 @@ def _orders(case: Case) -> list[tuple[str, NDArray[np.float64], bool]]:
         if not (rising or named or column.raw.form == "date") or column.n_distinct < 10:
             continue
         if column.raw.form == "date" or (named and column.n_distinct >= 20):
-            found.append((2 + rising, column))
+            candidates.append((2 + rising, column))
         elif rising and column.n_distinct > 0.5 * case.problem.n_rows and not (steps == 1).all():
-            found.append((1, column))
-    return [(c.name, c.numbers, False) for _, c in sorted(found, key=lambda pair: -pair[0])]
+            candidates.append((1, column))
+    return [(c.name, c.numbers, False) for _, c in sorted(candidates, key=lambda pair: -pair[0])]
 
 
 def _later(splits: Splits, order: NDArray[Any]) -> float:

@@ -44,11 +44,11 @@ def copies_across(case: Case) -> Iterator[Doubt]:
 
     The natural number of equal pairs is estimated from pairs that differ in a single column.
     """
-    found = copies_of(case)
-    if found is None or multiplied_class(case) is not None:
+    copies = copies_of(case)
+    if copies is None or multiplied_class(case) is not None:
         return
-    numbers = {"equal_pairs": found.pairs, "natural_pairs": found.natural}
-    yield from _told(case, found.first[case.rows], "an exact copy", numbers, MUCH)
+    numbers = {"equal_pairs": copies.pairs, "natural_pairs": copies.natural}
+    yield from _told(case, copies.first[case.rows], "an exact copy", numbers, MUCH)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +64,8 @@ def copies_of(case: Case) -> Copies | None:
     """Rows equal in all columns, or in those learned from, more of them than so few levels would give by chance."""
     if "copies" not in case.memo:
         case.memo["copies"] = _copies_of(case)
-    found: Copies | None = case.memo["copies"]
-    return found
+    copies: Copies | None = case.memo["copies"]
+    return copies
 
 
 def _copies_of(case: Case) -> Copies | None:
@@ -144,11 +144,11 @@ def _apart(case: Case, twin: NDArray[np.bool_]) -> dict[str, Any]:
     if case.base is None:
         return {}
     rows, answers = in_row_order(case.base, case.plan)
-    found = {}
+    intervals = {}
     for name, chosen in (("score_with_twin", twin[rows]), ("score_without_twin", ~twin[rows])):
         if answers is not None and chosen.sum() >= 5:
-            found[name] = case.judge.interval(answers.rows(np.flatnonzero(chosen)), level=case.level).to_dict()
-    return found
+            intervals[name] = case.judge.interval(answers.rows(np.flatnonzero(chosen)), level=case.level).to_dict()
+    return intervals
 
 
 def _without_twins(code: Ints) -> Change:
@@ -231,10 +231,10 @@ def _united(pairs: Ints, n: int) -> Ints:
 
 def multiplied_class(case: Case) -> int | None:
     """The class whose rows, and only whose rows, repeat."""
-    found = copies_of(case) if case.problem.classes is not None and case.problem.n_rows >= 20 else None
-    if found is None or case.problem.classes is None:
+    copies = copies_of(case) if case.problem.classes is not None and case.problem.n_rows >= 20 else None
+    if copies is None or case.problem.classes is None:
         return None
-    again = found.first != np.arange(case.problem.n_rows)
+    again = copies.first != np.arange(case.problem.n_rows)
     target, k = case.problem.target, len(case.problem.classes)
     size = np.bincount(target, minlength=k)
     share = np.bincount(target, weights=again, minlength=k) / np.maximum(size, 1)
@@ -305,21 +305,21 @@ def _between_neighbours(case: Case) -> tuple[int, dict[int, float]] | None:
             continue
         rows = rows if len(rows) <= 3000 else rng.choice(rows, 3000, replace=False)
         mine = points[rows]
-        asked = mine if len(mine) <= ASKED else mine[rng.choice(len(mine), ASKED, replace=False)]
-        _, near = NearestNeighbors(n_neighbors=min(AMONG, len(rows))).fit(mine).kneighbors(asked)
-        away = mine[near] - asked[:, None, :]
+        sample = mine if len(mine) <= ASKED else mine[rng.choice(len(mine), ASKED, replace=False)]
+        _, near = NearestNeighbors(n_neighbors=min(AMONG, len(rows))).fit(mine).kneighbors(sample)
+        away = mine[near] - sample[:, None, :]
         length = np.sqrt((away**2).sum(axis=2, keepdims=True))
         # Neighbours that differ in one or two columns lie on a line by themselves.
         real = (length > 1e-9) & ((np.abs(away) > 1e-9).sum(axis=2, keepdims=True) >= 3)
         unit = np.divide(away, length, out=np.zeros_like(away), where=real)
         cosine = np.einsum("ijk,ilk->ijl", unit, unit)
         ratio = length[:, :, 0][:, :, None] / np.where(length > 1e-9, length, 1.0)[:, :, 0][:, None, :]
-        found = (cosine <= -1 + 1e-9) & ~_simple(ratio)
-        row, one = np.nonzero(found.any(axis=2))
+        between = (cosine <= -1 + 1e-9) & ~_simple(ratio)
+        row, one = np.nonzero(between.any(axis=2))
         hits = len(np.unique(row))
         ways = len(np.unique(np.round(np.abs(unit[row, one]), 5), axis=0))
         # Rows that differ in one column of a rotated table lie on few parallel lines; made-up rows on ever new ones.
-        shares[c] = hits / len(asked) if ways >= 0.5 * hits else 0.0
+        shares[c] = hits / len(sample) if ways >= 0.5 * hits else 0.0
     if len(shares) < 2:
         return None
     top = max(shares, key=lambda c: shares[c])
@@ -329,8 +329,8 @@ def _between_neighbours(case: Case) -> tuple[int, dict[int, float]] | None:
 
 def _simple(ratio: Floats) -> NDArray[np.bool_]:
     """Ratios of small whole numbers: rounded values lie at such places between each other by themselves."""
-    found = np.zeros(ratio.shape, dtype=bool)
+    simple = np.zeros(ratio.shape, dtype=bool)
     for part in range(1, 13):
-        found |= np.abs(ratio * part - np.round(ratio * part)) < 1e-6
-        found |= np.abs(part / np.maximum(ratio, 1e-12) - np.round(part / np.maximum(ratio, 1e-12))) < 1e-6
-    return found
+        simple |= np.abs(ratio * part - np.round(ratio * part)) < 1e-6
+        simple |= np.abs(part / np.maximum(ratio, 1e-12) - np.round(part / np.maximum(ratio, 1e-12))) < 1e-6
+    return simple

@@ -119,23 +119,23 @@ def _mean_known(values: list[Floats]) -> Floats:
 
 
 def _auc(answers: Answers) -> float:
-    found = [np.array([o.auc]) for o in one_against_rest(answers)]
-    return float(_mean_known(found)[0]) if found else float("nan")
+    areas = [np.array([o.auc]) for o in one_against_rest(answers)]
+    return float(_mean_known(areas)[0]) if areas else float("nan")
 
 
 def _average_precision(answers: Answers) -> float:
-    found = [np.array([o.average_precision]) for o in one_against_rest(answers)]
-    return float(_mean_known(found)[0]) if found else float("nan")
+    values = [np.array([o.average_precision]) for o in one_against_rest(answers)]
+    return float(_mean_known(values)[0]) if values else float("nan")
 
 
 def _auc_resamples(answers: Answers, repeats: int, seed: int) -> Floats:
-    found = [o.auc_resamples(repeats, seed, answers.group) for o in one_against_rest(answers)]
-    return _mean_known(found) if found else np.full(repeats, np.nan)
+    areas = [o.auc_resamples(repeats, seed, answers.group) for o in one_against_rest(answers)]
+    return _mean_known(areas) if areas else np.full(repeats, np.nan)
 
 
 def _average_precision_resamples(answers: Answers, repeats: int, seed: int) -> Floats:
-    found = [o.average_precision_resamples(repeats, seed, answers.group) for o in one_against_rest(answers)]
-    return _mean_known(found) if found else np.full(repeats, np.nan)
+    values = [o.average_precision_resamples(repeats, seed, answers.group) for o in one_against_rest(answers)]
+    return _mean_known(values) if values else np.full(repeats, np.nan)
 
 
 def area(task: str) -> Metric:
@@ -166,18 +166,18 @@ def at_first(k: int | None, task: str, what: str) -> Metric:
         raise ValueError(f"{what}@k needs k of at least 1, found {k}.")
 
     def score(answers: Answers) -> float:
-        found = one_against_rest(answers)
-        if len(found) != 1:
+        curves = one_against_rest(answers)
+        if len(curves) != 1:
             return float("nan")
-        hits, alarms = found[0].in_first(int(found[0].positive.sum()) if k is None else k)
-        whole = found[0].n_positive if what == "recall" else hits + alarms
+        hits, alarms = curves[0].in_first(int(curves[0].positive.sum()) if k is None else k)
+        whole = curves[0].n_positive if what == "recall" else hits + alarms
         return hits / whole if whole > 0 else float("nan")
 
     def resample(answers: Answers, repeats: int, seed: int) -> Floats:
-        found = one_against_rest(answers)
-        if len(found) != 1:
+        curves = one_against_rest(answers)
+        if len(curves) != 1:
             return np.full(repeats, np.nan)
-        hits, alarms, positives = found[0].in_first_resamples(k, repeats, seed)
+        hits, alarms, positives = curves[0].in_first_resamples(k, repeats, seed)
         whole = positives if what == "recall" else hits + alarms
         return np.divide(hits, whole, out=np.full(repeats, np.nan), where=whole > 0)
 
@@ -213,8 +213,8 @@ def rate_of(name: str, label: Any) -> Metric:
 
     def rows(answers: Answers) -> Floats:
         place = place_of(label, answers, title)
-        own, said = (answers.true == place).astype(np.float64), (answers.given == place).astype(np.float64)
-        return np.column_stack([own * said, own, said])
+        own, predicted = (answers.true == place).astype(np.float64), (answers.given == place).astype(np.float64)
+        return np.column_stack([own * predicted, own, predicted])
 
     def finish(means: Floats) -> Floats:
         shares = Shares(means[:, :1], means[:, 1:2], means[:, 2:], np.ones((len(means), 1)))

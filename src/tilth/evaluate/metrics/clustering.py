@@ -97,10 +97,10 @@ def silhouette(X: Any, metric: str = "euclidean") -> Metric:
         from sklearn.metrics import silhouette_samples
 
         table = np.asarray(X, dtype=np.float64)
-        found = len(np.unique(answers.given))
+        n_clusters = len(np.unique(answers.given))
         if len(table) != answers.n:
             raise ValueError(f"silhouette needs as many rows of X as answers ({answers.n}), found {len(table)}.")
-        if not 1 < found < answers.n:
+        if not 1 < n_clusters < answers.n:
             return np.full((answers.n, 1), np.nan)
         return np.asarray(silhouette_samples(table, answers.given, metric=metric), dtype=np.float64)[:, None]
 

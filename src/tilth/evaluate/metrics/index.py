@@ -91,11 +91,11 @@ def metrics(task: str | None = None) -> Metrics:
     """
     if task is not None and task not in TASKS:
         raise ValueError(f"metrics needs a task of {', '.join(TASKS)}; found {task!r}.")
-    found = Metrics()
+    index = Metrics()
     for m in ALL:
         if task is None or m.task == task:
-            found[m.name if m.name not in found else f"{m.name} ({m.task})"] = m
-    return found
+            index[m.name if m.name not in index else f"{m.name} ({m.task})"] = m
+    return index
 
 
 def metric(name: str | Metric, *, task: str | None = None, **settings: Any) -> Metric:
@@ -126,10 +126,10 @@ def metric(name: str | Metric, *, task: str | None = None, **settings: Any) -> M
                 return _made(maker, str(name), settings)
         raise ValueError(f"metric {str(name)!r} takes no settings of {', '.join(settings)}; {_near(word, tasks)}")
     known = {_plain(m.name): m for m in reversed(ALL) if m.task in tasks}
-    found = known.get(_plain(word)) or known.get(_plain(ALIASES.get(_plain(word), "")))
-    if found is None:
+    measure = known.get(_plain(word)) or known.get(_plain(ALIASES.get(_plain(word), "")))
+    if measure is None:
         raise ValueError(f"metric: no measure {str(name)!r}{f' for {task}' if task else ''}; {_near(word, tasks)}")
-    return found
+    return measure
 
 
 def _made(maker: Callable[..., Metric], name: str, settings: dict[str, Any]) -> Metric:

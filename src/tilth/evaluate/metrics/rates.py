@@ -138,17 +138,17 @@ def class_rows(finish: Callable[[Floats], Floats]) -> Callable[[Answers], Floats
     """
 
     def rows(answers: Answers) -> Floats:
-        true, given = answers.true.astype(np.int64), answers.given.astype(np.int64)
-        k, hit = n_classes(answers), (true == given).astype(np.float64)
+        true, predicted = answers.true.astype(np.int64), answers.given.astype(np.int64)
+        k, hit = n_classes(answers), (true == predicted).astype(np.float64)
         if k <= MOST_CLASSES:
             known = np.eye(k)
-            return np.column_stack([known[true] * hit[:, None], known[true], known[given]])
+            return np.column_stack([known[true] * hit[:, None], known[true], known[predicted]])
         means = class_means(answers, k)
         steps = np.maximum(means, 1.0 / answers.n) * 1e-6
         with np.errstate(invalid="ignore"):
             nearby = means + np.concatenate([np.diag(steps), -np.diag(steps)])
             slope = (finish(nearby[: 3 * k]) - finish(nearby[3 * k :])) / (2 * steps)
-        own = hit * slope[:k][true] + slope[k : 2 * k][true] + slope[2 * k :][given]
+        own = hit * slope[:k][true] + slope[k : 2 * k][true] + slope[2 * k :][predicted]
         return np.asarray(finish(means[None, :])[0] + own - slope @ means)[:, None]
 
     return rows
@@ -156,9 +156,9 @@ def class_rows(finish: Callable[[Floats], Floats]) -> Callable[[Answers], Floats
 
 def class_means(answers: Answers, k: int) -> Floats:
     """Shares of the weight: hits of each class, then actual, then predicted."""
-    true, given, w = answers.true.astype(np.int64), answers.given.astype(np.int64), answers.weight
-    hit = (true == given) if w is None else w * (true == given)
-    sums = [np.bincount(p, weights=v, minlength=k) for p, v in ((true, hit), (true, w), (given, w))]
+    true, predicted, w = answers.true.astype(np.int64), answers.given.astype(np.int64), answers.weight
+    hit = (true == predicted) if w is None else w * (true == predicted)
+    sums = [np.bincount(p, weights=v, minlength=k) for p, v in ((true, hit), (true, w), (predicted, w))]
     return np.concatenate(sums) / (answers.n if w is None else w.sum())
 
 

@@ -68,8 +68,8 @@ def _deviance(family: Family, lowest: float) -> Callable[[Answers], Floats]:
     def rows(answers: Answers) -> Floats:
         true, mean = answers.true.astype(np.float64), answers.given.astype(np.float64)
         inside = (mean > 0) & (true >= lowest)
-        found = family.deviance(np.where(inside, true, 1.0), np.where(inside, mean, 1.0))
-        return np.where(inside, found, np.nan)[:, None]
+        deviance = family.deviance(np.where(inside, true, 1.0), np.where(inside, mean, 1.0))
+        return np.where(inside, deviance, np.nan)[:, None]
 
     return rows
 

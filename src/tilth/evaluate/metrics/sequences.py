@@ -44,7 +44,7 @@ def spans(tags: Any, groups: Groups) -> dict[int, tuple[int, str]]:
     >>> spans(["B-per", "I-per", "O", "B-loc"], Groups.of_sizes([4]))
     {0: (1, 'per'), 3: (3, 'loc')}
     """
-    found: dict[int, tuple[int, str]] = {}
+    spans_by_start: dict[int, tuple[int, str]] = {}
     for begin, end in zip(groups.start[:-1].tolist(), groups.start[1:].tolist(), strict=True):
         first, kind = -1, ""
         for row in groups.order[begin:end].tolist():
@@ -54,19 +54,19 @@ def spans(tags: Any, groups: Groups) -> dict[int, tuple[int, str]]:
             elif mark != "I":
                 first = -1
             if first >= 0:
-                found[first] = (row, kind)
-    return found
+                spans_by_start[first] = (row, kind)
+    return spans_by_start
 
 
 def _span_rows(answers: Answers) -> Floats:
     """In the first row of each span: found and right, true, given."""
     tags = [p if answers.classes is None else np.asarray(answers.classes)[p] for p in (answers.true, answers.given)]
     groups = _sequences(answers)
-    true, given = (spans(t, groups) for t in tags)
+    true, predicted = (spans(t, groups) for t in tags)
     out = np.zeros((answers.n, 3))
-    out[[row for row, span in true.items() if given.get(row) == span], 0] = 1
+    out[[row for row, span in true.items() if predicted.get(row) == span], 0] = 1
     out[list(true), 1] = 1
-    out[list(given), 2] = 1
+    out[list(predicted), 2] = 1
     return out
 
 

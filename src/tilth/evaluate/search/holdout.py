@@ -115,27 +115,27 @@ class ThreeWay(Result):
         """
         problem = self.problem
         split = [(self.train_rows, self.validation_rows)]
-        told: dict[str, Any] = {
+        options: dict[str, Any] = {
             "sample_weight": problem.weight, "groups": problem.groups, "kinds": problem.told, "seed": self.seed,
             "level": self.level,
         }  # fmt: skip
-        found: Comparison | SearchResult
+        tuning: Comparison | SearchResult
         if isinstance(models, Mapping) or (isinstance(models, Iterable) and not hasattr(models, "fit")):
             named = dict(models) if isinstance(models, Mapping) else {name_of(m): m for m in models}
             board = compare(
-                named, problem.given, problem.labels, split=split, metrics=metric, baselines=False, **told, **more
+                named, problem.given, problem.labels, split=split, metrics=metric, baselines=False, **options, **more
             )
             self.chosen = clone(named[next(n for n in board.ranking if n in named)])
-            found = board
+            tuning = board
         else:
             result = search(
                 models, problem.given, problem.labels, inner=split, nested=False, ranges=ranges, trials=trials,
-                metric=metric, **told, **more,
+                metric=metric, **options, **more,
             )  # fmt: skip
             self.chosen = clone(models).set_params(**result.best_params)
-            found = result
-        self.tuned_by = found
-        return found
+            tuning = result
+        self.tuned_by = tuning
+        return tuning
 
     def refit(self, model: Any = None) -> Any:
         """The chosen model (or this one), learned from training and validation rows together."""
@@ -164,11 +164,13 @@ class ThreeWay(Result):
         base = answer_split(zero_r(problem.task), problem, split, False)
         outcomes = {"Zero-R": base, name: Outcome(ask(fitted, problem, self.test_rows))}
         share = f"{len(self.test_rows)} test rows, use {len(self.uses)} of them"
-        found = Resampling(
+        resampling = Resampling(
             problem, Splits(share, "holdout", (split,), problem.n_rows, self.seed),
             {n: Trial(n, [o]) for n, o in outcomes.items()},
         )  # fmt: skip
-        return Evaluation(found, chosen_metrics(metrics, problem.task), "Zero-R", self.level, [self.count()], name=name)
+        return Evaluation(
+            resampling, chosen_metrics(metrics, problem.task), "Zero-R", self.level, [self.count()], name=name
+        )
 
     def count(self) -> str:
         """How often the test rows were used, in words."""

@@ -104,8 +104,8 @@ def replay(
         raise ValueError("replay needs the ranges of the search; give the same ranges=.")
     metric = chosen_metrics(header["metric"], task)[0]
     known = model.get_params()
-    given = {name: known[name] for name in space.names}
-    tried = [Tried.from_json(e, space, given) for (place, _), e in book.done.items() if place == "all rows"]
+    defaults = {name: known[name] for name in space.names}
+    tried = [Tried.from_json(e, space, defaults) for (place, _), e in book.done.items() if place == "all rows"]
     best = best_of(tried, metric)
     if best is None:
         raise ValueError("replay: the log holds no try with a score.")
@@ -113,6 +113,6 @@ def replay(
     def job(proposal: Proposal, split: Split) -> Any:
         return try_split, (model, proposal, problem, split, metric, header["seed"])
 
-    hunt = Hunt("replay", space, Grid([best.params]), splits, metric, given, job, Watch(), Log(), owner="replay")
+    hunt = Hunt("replay", space, Grid([best.params]), splits, metric, defaults, job, Watch(), Log(), owner="replay")
     again = hunt.run()[0]
     return Replay(best.params, best.scores, again.scores, dict(header["versions"]))

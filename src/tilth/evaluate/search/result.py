@@ -137,12 +137,12 @@ class SearchResult(Result):
         ties = {t.index for t in self.ties}
         rows = []
         for t in self.tried:
-            found = t.interval(self.metric, self.inner.test_ratio, self.level)
+            score = t.interval(self.metric, self.inner.test_ratio, self.level)
             known = t.train[np.isfinite(t.train)]
             chosen = self.chosen is not None and t.index == self.chosen.index
             rows.append({
                 "try": t.index, "rows share": t.share,
-                self.metric.name: found.value, "low": found.low, "high": found.high, "method": found.method,
+                self.metric.name: score.value, "low": score.low, "high": score.high, "method": score.method,
                 "training score (optimistic)": float(known.mean()) if len(known) else np.nan,
                 "seconds": float(np.nansum(t.seconds)),
                 "verdict": "chosen" if chosen else "tie" if t.index in ties else "as given" if t.given else "",
@@ -164,8 +164,8 @@ class SearchResult(Result):
         if self.outer is not None:
             for name in (self.name, "as given", "Zero-R"):
                 if any(a is not None for a in self.outer.trials[name].answers):
-                    found = self.outer.score(name, self.metric, self.level)
-                    rows.append((name, "outer folds", found.value, found.low, found.high, found.method))
+                    score = self.outer.score(name, self.metric, self.level)
+                    rows.append((name, "outer folds", score.value, score.low, score.high, score.method))
         if self.chosen is not None:
             best = self.best
             rows.append((self.name, OPTIMISTIC, best.value, best.low, best.high, best.method))
@@ -181,25 +181,25 @@ class SearchResult(Result):
         """What was found and how good it is, in words."""
         if self.chosen is None:
             return f"{self.name}: nothing was tried. {' '.join(self.notes)}"
-        said = ", ".join(f"{k}={setting(v)}" for k, v in self.best_params.items())
+        setting_text = ", ".join(f"{k}={setting(v)}" for k, v in self.best_params.items())
         m, best = self.metric, self.best
         if self.outer is None:
             return (
-                f"{self.name}: {said}. The {m.name} of {best} over the inner folds chose the parameters and is "
+                f"{self.name}: {setting_text}. The {m.name} of {best} over the inner folds chose the parameters and is "
                 "optimistic; evaluate on other rows, or search with nested=True."
             )
-        found = self.score
+        score = self.score
         text = (
-            f"{self.name}: {m.name} {found} ({found.method}, {100 * self.level:g}%), from {len(self.outer.splits)} "
-            f"outer folds with a search inside each. Chosen on all rows: {said}, by an inner score of "
+            f"{self.name}: {m.name} {score} ({score.method}, {100 * self.level:g}%), from {len(self.outer.splits)} "
+            f"outer folds with a search inside each. Chosen on all rows: {setting_text}, by an inner score of "
             f"{readable(best.value)}. The inner score of a winner is optimistic, because it made the choice: here by "
             f"{readable(self.optimism)} on average."
         )
         gain = self.gain()
         sure = gain.low > 0 if m.higher_is_better else gain.high < 0
         worse = gain.high < 0 if m.higher_is_better else gain.low > 0
-        told = "helps" if sure else "does harm" if worse else "is not shown to help"
-        return f"{text} Compared with the parameters as given, tuning {told}: {signed(gain)}."
+        effect = "helps" if sure else "does harm" if worse else "is not shown to help"
+        return f"{text} Compared with the parameters as given, tuning {effect}: {signed(gain)}."
 
     def how(self) -> str:
         """How the search was done."""

@@ -173,28 +173,28 @@ def run(
         main.proposer.total() if task.method in ("grid", "halving") else None,
     ))  # fmt: skip
     watch.look(lambda rows: first_look(task.model, problem, seed, rows), main.rows)
-    found = SearchResult(task, own, watch, main.log, level)
+    result = SearchResult(task, own, watch, main.log, level)
     plan = Plan(task, watch, len(inside), len(inside) if every_fold else 1, LAST_FITS if given is None else LONE_FIT)
     try:
         main.run(plan.end)
-        _take_over(found, main)
-        if found.chosen is None:
-            return found
+        _take_over(result, main)
+        if result.chosen is None:
+            return result
         if given is None:
-            _fit_last(found, main)
+            _fit_last(result, main)
         if outside is not None:
             if plan.outer < len(inside):
-                found.notes.append(f"The budget allows {plan.outer} of {len(inside)} outer folds.")
-            _score(found, outside, inside[: plan.outer], len(main.tried), given)
+                result.notes.append(f"The budget allows {plan.outer} of {len(inside)} outer folds.")
+            _score(result, outside, inside[: plan.outer], len(main.tried), given)
     except KeyboardInterrupt:
         if not main.tried:
             raise
-        _take_over(found, main)
-        if found.chosen is None:
+        _take_over(result, main)
+        if result.chosen is None:
             raise
-        found.notes.append(f"Interrupted after {len(main.tried)} tries: the best of them is returned.")
-    found.seconds = watch.used
-    return found
+        result.notes.append(f"Interrupted after {len(main.tried)} tries: the best of them is returned.")
+    result.seconds = watch.used
+    return result
 
 
 # --------------------------------------------------------------------------------------------------------------- splits
@@ -238,16 +238,16 @@ def inner_splits(said: Any, outside: Splits, problem: Problem, seed: int) -> lis
             "search: inner splits given as rows cannot be made again inside the outer folds. Give a name, a number of "
             "folds or a splitter, or say nested=False."
         )
-    made = []
+    plans = []
     for k, split in enumerate(outside):
         try:
-            made.append(splits_for(said, problem.subset(split.train), seed, "inner"))
+            plans.append(splits_for(said, problem.subset(split.train), seed, "inner"))
         except ValueError as error:
             raise ValueError(
                 f"{error} This is inside outer fold {k + 1} of {len(outside)}: ask for fewer folds inside (inner=) or "
                 "outside (outer=), or say nested=False."
             ) from error
-    return made
+    return plans
 
 
 # --------------------------------------------------------------------------------------------------------------- phases
@@ -381,14 +381,14 @@ def _score(
             best = task.chosen(hunt.tried)
             if best is None and hunt.out_of_time:
                 raise OutOfTimeError
-            made = {n: clone(m) for n, m in others.items()}
+            models = {n: clone(m) for n, m in others.items()}
             if given is None:
-                made["as given"] = candidate(task.model, {}, problem)
+                models["as given"] = candidate(task.model, {}, problem)
             else:
-                del made["as given"]
+                del models["as given"]
             if best is not None:
-                made[name] = candidate(task.model, best.params, problem)
-            jobs = [Job(n, answer_split, (m, problem, split, True)) for n, m in made.items()]
+                models[name] = candidate(task.model, best.params, problem)
+            jobs = [Job(n, answer_split, (m, problem, split, True)) for n, m in models.items()]
             cost = 1.0 if best is None else cost_of(best.params, task.given)
             known = _took([best, *(t for t in hunt.tried if t.given)], hunt, len(split.train))
             answered = dict(watch.run(jobs, len(split.train), cost=cost, known=known, cap=False))

@@ -89,8 +89,8 @@ class Choice:
 
     def place(self, value: Any) -> float:
         """Where a value lies between 0 and 1; NaN for what is none of the options."""
-        found = self.index(value)
-        return math.nan if found is None else (found + 0.5) / len(self.options)
+        index = self.index(value)
+        return math.nan if index is None else (index + 0.5) / len(self.options)
 
     def index(self, value: Any) -> int | None:
         """Which option it is."""
@@ -105,8 +105,8 @@ class Choice:
 
     def encode(self, value: Any) -> Any:
         """Its place among the options: options may be anything, and a log holds plain data."""
-        found = self.index(value)
-        return {"value": repr(value)} if found is None else {"option": found, "value": repr(value)}
+        index = self.index(value)
+        return {"value": repr(value)} if index is None else {"option": index, "value": repr(value)}
 
     def decode(self, value: Any) -> Any:
         """The option again."""
@@ -224,20 +224,20 @@ def space_of(model: Any, ranges: Any = None) -> Space:
     if ranges is not None and not isinstance(ranges, Mapping):
         ranges = dict.fromkeys(ranges, "auto")
     if ranges is None:
-        found = tuple(_worth_tuning(model))
-        if not found:
+        parameters = tuple(_worth_tuning(model))
+        if not parameters:
             raise ValueError(
                 f"search has no ranges for {type(model).__name__}. State them: "
                 f"ranges={{'parameter': (low, high)}}, (low, high, 'log') or a list of values. {_numbers_of(model)}"
             )
-        return Space(found)
+        return Space(parameters)
     if not ranges:
         raise ValueError("ranges must name at least one parameter; None takes those that are declared.")
     known = model.get_params()
     for name in ranges:
         if name not in known:
             raise ValueError(f"{type(model).__name__} has no parameter {name!r}; it has {listed(known, 20)}.")
-    return Space(tuple(_asked(model, name, said) for name, said in ranges.items()))
+    return Space(tuple(_asked(model, name, range_) for name, range_ in ranges.items()))
 
 
 def _numbers_of(model: Any) -> str:
@@ -293,9 +293,9 @@ def _asked(model: Any, name: str, said: Any) -> Parameter:
             raise ValueError(f"The range of {name} must have low < high, both finite; got {said!r}.")
         if len(said) == 3 and said[2] == "log" and low <= 0:
             raise ValueError(f"The range of {name} is to be spread by ratio, so it must begin above 0; got {low!r}.")
-        made: Parameter = _numbers(name, low, high, said[2] if len(said) == 3 else "auto")
+        parameter: Parameter = _numbers(name, low, high, said[2] if len(said) == 3 else "auto")
         _legal(declared, name, (low, high))
-        return made
+        return parameter
     if isinstance(said, (list, tuple, np.ndarray)) and len(said):
         options = tuple(v.item() if isinstance(v, np.generic) else v for v in said)
         _legal(declared, name, options)

@@ -61,8 +61,8 @@ class Tried:
         known = self.scores[np.isfinite(self.scores)]
         if len(known) < 2:
             return Interval(self.score, math.nan, math.nan, level, "one split: no interval", len(known))
-        found = corrected_t(known, n_train=1_000_000, n_test=max(1, round(1_000_000 * ratio)), level=level)
-        return metric.clipped(found)
+        interval = corrected_t(known, n_train=1_000_000, n_test=max(1, round(1_000_000 * ratio)), level=level)
+        return metric.clipped(interval)
 
     def status(self) -> str:
         """Done, or why not."""
