@@ -22,7 +22,7 @@ def test_what_does_not_apply_is_named(model, y, what):
     found = tilth.audit(model, X, labels)
     assert len(found.notes) == 1
     assert found.notes[0].startswith(f"Not checked, because it does not apply to {what}: ")
-    assert "A121 (columns that know the target)" in found.notes[0]
+    assert "A121 (columns that leak the target)" in found.notes[0]
     assert "A301" in found.notes[0]
     assert "A101" in found.checked
 

@@ -311,7 +311,7 @@ def test_a_far_row_on_the_right_side_moves_the_border_of_least_squares():
     assert pulled.score(X, y) < 1.0
     words = str(told[0].message)
     assert all(
-        word in words for word in ("pull the border", "no probabilities", "leave the range", "order they do not have")
+        word in words for word in ("pull the border", "not probabilities", "leave the range", "order they do not have")
     )
     assert border(LinearSVC(loss="hinge", C=100.0).fit(far_X, far_y)) == pytest.approx(1.5)
     assert len(plain.reasons()) == 4
