@@ -231,6 +231,14 @@ def _imports(path: Path) -> set[str]:
     return names
 
 
+#: An editable install finds the project's own sources before any path; in a copy this takes it away.
+ALONE = """\"\"\"Imports come from this copy, not from an editable install.\"\"\"
+import sys
+
+sys.meta_path[:] = [f for f in sys.meta_path if "editable" not in type(f).__module__]
+"""
+
+
 class Bench:
     """A copy of the project in which faults are planted."""
 
@@ -241,6 +249,7 @@ class Bench:
                 shutil.copytree(root / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
             elif (root / name).is_file():
                 shutil.copy(root / name, folder / name)
+        (folder / "src" / "sitecustomize.py").write_text(ALONE)
         self.suite = Suite(folder)
 
     def judge(self, mutant: Mutant) -> str:

@@ -52,6 +52,16 @@ def test_marks_are_on_the_classes_that_the_registry_names():
         assert "__stored__" in vars(getattr(importlib.import_module(module), name))
 
 
+def copied(folder: Path) -> dict[str, str]:
+    """A copy of the project without its tests, and the environment in which it is the one that is imported."""
+    for part in ("src", "scripts", "spec"):
+        shutil.copytree(PROJECT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "docs").mkdir()
+    (folder / "tests").mkdir()
+    (folder / "src" / "sitecustomize.py").write_text(importlib.import_module("mutants").ALONE)
+    return {"PYTHONPATH": str(folder / "src"), "PATH": "/usr/bin:/bin"}
+
+
 def source(text: str, place: Path) -> Path:
     place.mkdir(parents=True)
     (place / "thing.py").write_text(text)
@@ -115,10 +125,7 @@ print(json.dumps(answers))
 
 def test_skeletons_of_every_kind_are_importable_and_found(scripts, tmp_path):
     _, new_estimator = scripts
-    for folder in ("src", "scripts", "spec"):
-        shutil.copytree(PROJECT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "tests").mkdir()
+    environment = copied(tmp_path)
     names = {f"New{kind.capitalize()}": kind for kind in new_estimator.KINDS}
     for name, kind in names.items():
         for path in new_estimator.write(tmp_path, name, kind, "novelties"):
@@ -127,7 +134,7 @@ def test_skeletons_of_every_kind_are_importable_and_found(scripts, tmp_path):
     subprocess.run([sys.executable, str(tmp_path / "scripts" / "public_names.py")], check=True)
     out = subprocess.run(
         [sys.executable, "-c", PROGRAM, json.dumps(names)],
-        env={"PYTHONPATH": str(tmp_path / "src"), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=True,
+        env=environment, capture_output=True, text=True, check=True,
     )  # fmt: skip
     answers = json.loads(out.stdout)
     for name in names:
@@ -137,13 +144,11 @@ def test_skeletons_of_every_kind_are_importable_and_found(scripts, tmp_path):
     assert "from tilth.models.novelties.new_detector import NewDetector as NewDetector" in stub
 
 
+@pytest.mark.usefixtures("scripts")
 def test_the_command_writes_pages_too_and_keeps_what_is_there(tmp_path):
-    for folder in ("src", "scripts", "spec"):
-        shutil.copytree(PROJECT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "docs").mkdir()
+    environment = copied(tmp_path)
     command = [sys.executable, str(tmp_path / "scripts" / "new_estimator.py"), "Oddity", "--kind", "detector"]
     command += ["--chapter", "anomaly"]
-    environment = {"PYTHONPATH": str(tmp_path / "src"), "PATH": "/usr/bin:/bin"}
     first = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert "wrote src/tilth/models/anomaly/oddity.py" in first.stdout
     assert "wrote tests/models/anomaly/test_oddity.py" in first.stdout

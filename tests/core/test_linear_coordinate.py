@@ -23,7 +23,7 @@ def sweep(gram, q, w, penalty, starts, bounds):
     for g, (a, b) in enumerate(itertools.pairwise(starts)):
         c = gram[a, a] if bounds is None else bounds[g]
         slope = gram[a:b] @ w + q[a:b]
-        few = penalty if bounds is None else GroupLasso(penalty.strength, groups=(0,) * (b - a))
+        few = penalty if bounds is None else GroupLasso(penalty.alpha, groups=(0,) * (b - a))
         w[a:b] = few.prox(w[a:b] - slope / c, 1.0 / c)
     return w
 

@@ -95,7 +95,7 @@ def iteration_curve(
     >>> iris = load_dataset("iris")
     >>> curve = iteration_curve(GradientBoostingClassifier(n_estimators=10), iris.frame, iris.target, folds=3)
     >>> len(curve.x), curve.way
-    (10, 'One fit; its own stages are asked (staged_predict_proba).')
+    (10, 'One fit; scored after each of its stages (staged_predict_proba).')
     """
     task = begin("iteration_curve", model, X, y, metric, protocol, options)
     way = way_of(model)

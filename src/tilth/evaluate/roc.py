@@ -177,7 +177,7 @@ def roc(
         resample says so; the bound is then Newcombe's, the area whose own spread would still allow such a sample.
 
     >>> print(roc(["no", "no", "yes", "yes"], [0.1, 0.4, 0.35, 0.8]))
-    AUC 0.750 [0.000, 1.000] (bootstrap, 95%): no better than chance, as far as 2 positives can tell.
+    AUC 0.750 [0.000, 1.000] (bootstrap, 95%): not shown to be better than chance with 2 positives.
     """
     found = _read("roc", true, score, positive, weight)
     ordered, rows = found.ordered, found.rows
