@@ -23,6 +23,7 @@ NB_MODULE(_core, m) {
     bind::sparse_kernels(m);
     bind::mixture_kernels(m);
     bind::evaluate_kernels(m);
+    bind::cluster_kernels(m);
     bind::linear_smooth_kernels(m);
     bind::linear_coordinate_kernels(m);
     bind::linear_dual_kernels(m);

@@ -9,6 +9,7 @@ void stats_kernels(nanobind::module_& m);
 void sparse_kernels(nanobind::module_& m);
 void mixture_kernels(nanobind::module_& m);
 void evaluate_kernels(nanobind::module_& m);
+void cluster_kernels(nanobind::module_& m);
 void linear_smooth_kernels(nanobind::module_& m);
 void linear_coordinate_kernels(nanobind::module_& m);
 void linear_dual_kernels(nanobind::module_& m);

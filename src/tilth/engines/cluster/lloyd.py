@@ -1,7 +1,8 @@
 """Lloyd's walk: assign every row to its nearest centre, move every centre to the mean of its rows, until nothing moves.
 
 A pass over the rows is a statistic (:class:`ClusterSums`), so the same walk serves all rows at once and chunks.
-Distances never exist as a matrix of all rows: blocks of rows meet all centres through one matrix product.
+Distances never exist as a matrix of all rows: a compiled pass keeps the smallest of each row, and blocks of sparse rows
+meet all centres through one product.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from tilth.stats.statistic import Statistic, require_mergeable
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 
-#: Rows of a block: their distances to some ten centres stay in the cache.
+#: Sparse rows of a block: their distances to some ten centres stay in the cache.
 BLOCK = 1 << 12
 #: Different rows that first centres are drawn from.
 POOL = 4096
@@ -27,21 +28,17 @@ POOL = 4096
 
 def nearest(X: Any, centres: Floats) -> tuple[Ints, Floats]:
     """The nearest centre of every row (the first of equally near ones) and the squared distance to it."""
-    n = X.shape[0]
-    labels, distance = np.zeros(n, dtype=np.int32), np.empty(n)
-    lengths, slopes = np.einsum("ij,ij->i", centres, centres), -2.0 * centres
-    for rows in (slice(i, i + BLOCK) for i in range(0, n, BLOCK)):
-        part, label = X[rows], labels[rows]
-        sparse = hasattr(part, "multiply")
-        # |x - c|^2 = |x|^2 - 2 x.c + |c|^2, of which |x|^2 does not choose. A line per centre: minima of long lines.
-        half = np.ascontiguousarray((part @ slopes.T).T) if sparse else slopes @ part.T
-        half += lengths[:, None]
-        best = half[0]
-        for c in range(1, len(centres)):
-            np.copyto(label, c, where=half[c] < best)
-            np.minimum(best, half[c], out=best)
-        square = np.asarray(part.multiply(part).sum(axis=1)).ravel() if sparse else np.einsum("ij,ij->i", part, part)
-        distance[rows] = np.maximum(square + best, 0.0)
+    if not hasattr(X, "multiply"):
+        return _core.nearest_centres(X, centres)
+    # |x - c|^2 = |x|^2 - 2 x.c + |c|^2, of which |x|^2 does not choose.
+    labels, distance = np.empty(X.shape[0], dtype=np.int32), np.empty(X.shape[0])
+    lengths = np.einsum("ij,ij->i", centres, centres)
+    for rows in (slice(i, i + BLOCK) for i in range(0, X.shape[0], BLOCK)):
+        part = X[rows]
+        apart = lengths - 2.0 * np.asarray(part @ centres.T)
+        labels[rows] = apart.argmin(axis=1)
+        squares = np.asarray(part.multiply(part).sum(axis=1)).ravel()
+        distance[rows] = np.maximum(squares + apart.min(axis=1), 0.0)
     return labels, distance
 
 
